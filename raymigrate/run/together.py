@@ -10,6 +10,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from raymigrate.base.families import LEGACY_TRAINERS, Family
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
@@ -18,10 +19,10 @@ from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.users import users
 from raymigrate.facts.syntax.own_modules import may_import_files
 from raymigrate.files.discovery import Discovery
+from raymigrate.pins.needed import NATIVE
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
-from raymigrate.run.job_files import is_job, is_loop, writes_job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of, joined
 from raymigrate.run.replaced_names import replacing_files
@@ -30,6 +31,7 @@ from raymigrate.run.settings_files import told_in_settings
 from raymigrate.run.tuner_settings import retold
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
+JOBS = LEGACY_TRAINERS | {Family.PREDICTORS}
 
 
 class Together:
@@ -186,12 +188,12 @@ class Together:
         Loops that go to accelerate take the modules that they import to the libraries of today.
         """
         results = dict(self.known)
-        jobs = [real for real, result in results.items() if is_job(result)]
+        jobs = [real for real, result in results.items() if _is_job(result)]
         self._follow_imports(jobs)
         # Legacy code that seems to train with some other trainer, such as a TorchTrainer.
         others = [real for real, r in results.items() if r.is_legacy and "Trainer" in r.before and real not in jobs]
         self._follow_imports(others)
-        self._follow_imports([real for real, r in results.items() if is_loop(r)], self.part_of_loop)
+        self._follow_imports([real for real, r in results.items() if _is_loop(r)], self.part_of_loop)
         if not self.found.roots and len({*self.found.named, *self.found.candidates}) < 2:
             return  # there is no other file that may be written
         makers = [real for real, job in self.parts.items() if job is self.part and "Trainer(" in self.new[real].before]
@@ -208,7 +210,7 @@ class Together:
         """Converts a file as part of a job or loop, unless it was, is a job itself, or cannot be converted."""
         real = os.path.realpath(path)
         known = self.known.get(real)
-        if real not in self.parts and (known is None or not (is_job(known) or known.has_error)):
+        if real not in self.parts and (known is None or not (_is_job(known) or known.has_error)):
             self._add(path, job)
 
     def _follow_imports(self, start: list[str], job: Job | None = None) -> None:
@@ -272,7 +274,9 @@ class Together:
 
     def _report_settings(self) -> None:
         """Says what the settings files of legacy jobs, and those beside code for Serve, hold that is gone."""
-        jobs = [r for real, r in self.known.items() if is_job(r) or writes_job(r) or self.parts.get(real) is self.part]
+        jobs = [
+            r for real, r in self.known.items() if _is_job(r) or _writes_job(r) or self.parts.get(real) is self.part
+        ]
         served = [*jobs, *filter(serves, self.known.values())]
         if not served:
             return
@@ -318,3 +322,23 @@ def _needed_outside(result: FileResult) -> Finding | None:
 def _outside(what: str, findings: Sequence[Finding]) -> Finding:
     message = f"{what} has to change ({codes_of(findings)}); it is not among the paths given."
     return Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
+
+
+def _is_job(result: FileResult) -> bool:
+    """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
+    return any(
+        (finding.family in JOBS and finding.kind is not Kind.SKIPPED)
+        or (finding.family is Family.TO_RAY and finding.kind is Kind.CONVERTED)
+        for finding in result.findings
+    )
+
+
+def _is_loop(result: FileResult) -> bool:
+    """Whether a file trains by a native loop that goes to accelerate."""
+    return any(finding.code == NATIVE and finding.kind is Kind.CONVERTED for finding in result.findings)
+
+
+def _writes_job(result: FileResult) -> bool:
+    """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
+    document = result.document
+    return document is not None and bool(document.scripts) and _is_job(result.with_findings(document.remarks))

@@ -4,22 +4,25 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from raymigrate.codemods.context import Context
 from raymigrate.facts.accelerate.accelerate_config import is_ignored, read_file, with_new_names
-from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.projects.files import PATH_CLASSES, file_named
 from raymigrate.facts.projects.given_attributes import is_given_elsewhere
-from raymigrate.facts.projects.loaded_files import loaded_file
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import fillings
+from raymigrate.facts.values import argument, called_name, fillings, free_name, has_unpacking, is_method_call
 from raymigrate.facts.values.config_objects import fields_given, file_given, object_given
 from raymigrate.facts.values.dicts import attribute_fillings
 from raymigrate.facts.values.given import may_be_member
 from raymigrate.facts.values.own_classes import class_of_self
+
+OF_FILES = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load")
+OF_TEXTS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.loads")
 
 
 class AsWritten(str):
@@ -168,7 +171,7 @@ def _file(context: Context, given: ast.expr) -> Settings | None:
     module, value = context.module.followed(given)
     script = context.path if module is context.module else module.path
     named = file_named(module, value, script)
-    path = named or (loaded_file(module, value, script) if _is_as_loaded(context.module, given) else None)
+    path = named or (_loaded_file(module, value, script) if _is_as_loaded(context.module, given) else None)
     if path is None:
         return None
     try:
@@ -183,3 +186,53 @@ def _is_as_loaded(module: Module, given: ast.expr) -> bool:
     target = module.definition(given)
     changes = fillings(module, target) if isinstance(target, ast.Name) else []
     return all(is_ignored(str(_key_set_by(module, change))) for change in changes)
+
+
+def _loaded_file(module: Module, node: ast.expr, script: str) -> Path | None:
+    """The file that a value was loaded from; None where it was not, or that cannot be seen.
+
+    Args:
+        module: The module the expression is in.
+        node: The call that loads it.
+        script: Path of the module's file.
+    """
+    name = called_name(module, node)
+    given = argument(node, 0, "stream", "fp", "s") if isinstance(node, ast.Call) else None
+    if given is None or name not in (*OF_FILES, *OF_TEXTS):
+        return None
+    opened = _opened(module, given) if name in OF_FILES else None
+    opened = opened or (_read(module, given) if name in OF_TEXTS else None)
+    return file_named(module, opened, script) if opened is not None else None
+
+
+def _opened(module: Module, stream: ast.expr) -> ast.expr | None:
+    """The path of an open file: of `open(path)`, `Path(path).open()`, or the name that `with` gives to one."""
+    target = module.definition(stream) if isinstance(stream, ast.Name) else None
+    outer = module.parent_of.get(target) if target is not None else None
+    call = outer.context_expr if isinstance(outer, ast.withitem) else module.value(stream)
+    if not isinstance(call, ast.Call) or has_unpacking(call):
+        return None
+    if free_name(module, call.func) == "open":
+        return argument(call, 0, "file")
+    return _method_of_path(module, call, "open")
+
+
+def _read(module: Module, text: ast.expr) -> ast.expr | None:
+    """The path of a file whose text is read: `open(path).read()`, `Path(path).read_text()`."""
+    call = module.value(text)
+    if is_method_call(call, "read"):
+        return _opened(module, call.func.value) if not call.args else None
+    return _method_of_path(module, call, "read_text", "read_bytes") if isinstance(call, ast.Call) else None
+
+
+def _method_of_path(module: Module, call: ast.Call, *methods: str) -> ast.expr | None:
+    if not is_method_call(call, *methods):
+        return None
+    made = module.value(call.func.value)
+    while isinstance(made, ast.BinOp):
+        made = module.value(made.left)  # `Path(folder) / name`
+    base = made.func if isinstance(made, ast.Call) else made
+    while isinstance(base, ast.Attribute) and module.qualified(base) not in PATH_CLASSES:
+        base = base.value  # `Path(__file__).parent`
+        base = base.func if isinstance(base, ast.Call) else base
+    return call.func.value if module.qualified(base) in PATH_CLASSES else None

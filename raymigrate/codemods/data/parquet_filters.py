@@ -11,10 +11,10 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.ray_data.arrow_filters import TESTS, calls_of_filter
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     assigned,
+    is_method_call,
     is_none,
     keyword_argument,
     keyword_named,
@@ -49,6 +49,11 @@ OF_ALL_ROWS = (
     "Drop it to have the rows as before: legacy Ray read all of them. To have those that it asks for, call"
     ' .filter(expr=...) after read_parquet(), with col("x") of ray.data.expressions.'
 )
+FIELDS = ("pyarrow.dataset.field", "pyarrow.compute.field")
+# Methods of a column that test it, by what they are called in Ray Data.
+TESTS = {"isin": "is_in", "is_null": "is_null", "is_valid": "is_not_null"}
+TO_PYTHON = ("as_py", "to_pylist", "item", "tolist")  # methods that give values of Python's
+COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 @codemod("read_parquet")
@@ -85,7 +90,7 @@ def _filter(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             context.plan.call(call).remove.add("filter")
         return
     made = _made_for_filters(module, keyword.value)
-    calls = calls_of_filter(module, made) if made is not None else None
+    calls = _calls_of_filter(module, made) if made is not None else None
     if calls is None:
         context.manual(RM516, keyword, f"{RAISES}.", WRITE)
     elif context.converts(RM516, keyword, f"{RAISES}; now .filter(expr=) of what it gives."):
@@ -129,3 +134,48 @@ def _say(context: Context, call: ast.Call) -> None:
     values = call.args[0] if call.args else None
     if values is not None and not isinstance(context.module.value(values), (ast.List, ast.ListComp)):
         edit.set_first("list($values)", values=values)
+
+
+# Ray 2.60, data/expressions.py: what `col("x") > 0` and such expressions hand to pyarrow is the same (measured with
+# numbers, texts, dates and None). `is_in` takes anything but a list for one value.
+def _calls_of_filter(module: Module, node: ast.expr) -> list[ast.Call] | None:
+    """The calls of pyarrow in a filter, `field("x")` and its tests; None where Ray Data may not say the same."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        left, right = _calls_of_filter(module, node.left), _calls_of_filter(module, node.right)
+        return left + right if left is not None and right is not None else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _calls_of_filter(module, node.operand)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], COMPARISONS):
+        sides = [side for side in (node.left, *node.comparators) if not _is_value(module, side)]
+        columns = [side for side in sides if _is_column(module, side)]
+        return [side for side in columns if isinstance(side, ast.Call)] if sides and sides == columns else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_column(module, node.func.value):
+        column = node.func.value
+        return [column, node] if isinstance(column, ast.Call) and _is_test(module, node, node.func.attr) else None
+    return None
+
+
+def _is_test(module: Module, call: ast.Call, method: str) -> bool:
+    takes = 1 if method == "isin" else 0
+    values = all(_is_value(module, given) for given in call.args)
+    return method in TESTS and len(call.args) == takes and not call.keywords and values
+
+
+def _is_column(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is a column by its name."""
+    if not isinstance(node, ast.Call) or module.qualified(node.func) not in FIELDS:
+        return False
+    return len(node.args) == 1 and not node.keywords and isinstance(module.constant(node.args[0]), str)
+
+
+def _is_value(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is a value of Python's, as far as is seen: nothing of pyarrow is in it."""
+    return not any(_is_of_pyarrow(source.module, source.node) for source in module.origins(node))
+
+
+def _is_of_pyarrow(module: Module, node: ast.AST) -> bool:
+    if is_method_call(node, *TO_PYTHON):
+        return False
+    if (module.qualified(node) or "").startswith("pyarrow"):
+        return True
+    return any(_is_of_pyarrow(module, part) for part in ast.iter_child_nodes(node))

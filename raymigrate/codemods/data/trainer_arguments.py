@@ -4,16 +4,17 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context, Prepared
-from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles, untransformed
+from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles, transforms_nothing, untransformed
 from raymigrate.codemods.data.own_data_config import has_data_config, kept_order, list_evaluation_rows
-from raymigrate.codemods.data.preprocessors import preprocessing, transformed
-from raymigrate.codemods.data.preprocessors_without_use import drop_without_use
+from raymigrate.codemods.data.preprocessors import RM502, preprocessing, transformed
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
 from raymigrate.codemods.shared.handed_keys import unpacked
+from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE, is_gone, stages_of
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts import values
 from raymigrate.facts.ray_data.datasets import IN_MEMORY, is_mapped
+from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.literals import string_literal
@@ -38,6 +39,8 @@ RM109 = Rule(
 )
 STREAMED_SINCE = (2, 6)
 LONGEST_INLINE = 75  # of a dict that is looped over where it stands
+DROPPED = "No dataset was transformed with this preprocessor, it was only kept in the checkpoints; dropped."
+NOTE = f"What read the preprocessor from a checkpoint can take it itself; {KEPT_IN_FILE}."
 
 
 def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
@@ -134,7 +137,7 @@ def prepare_datasets(
     assert node is not None
     edit = context.plan.call(call.node)
     choices, config = convert_dataset_config(context, call, in_order=in_order)
-    is_dropped = config is not None and drop_without_use(context, call)
+    is_dropped = config is not None and _drop_without_use(context, call)
     is_unclear = config is None and untransformed(context, call.node) != []
     applied = None if is_dropped or is_unclear else preprocessing(context, call)
     known = _same_datasets(call) if applied and config is None else None
@@ -257,3 +260,22 @@ def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:
     """Whether neither a configuration nor what the init function reads of it can be seen."""
     module = function.context.module
     return values.entries(module, config) is None and module.constant(config) is not None and function.passes_config_on
+
+
+def _drop_without_use(context: Context, call: TrainerCall) -> bool:
+    """Takes away a preprocessor that transformed no dataset; returns whether it did.
+
+    Legacy Ray put it into the checkpoints, and did nothing else with it (Ray 2.6.3, train/_internal/dataset_spec.py,
+    `preprocess_datasets`). The run that takes the DatasetConfigs away has to take it too: a later one could not tell.
+    """
+    given = call.arguments.get("preprocessor")
+    if given is None or is_none(given) or not transforms_nothing(context, call.node):
+        return False
+    if is_gone(stages_of(context.module, given)) or not context.converts(RM502, given, DROPPED):
+        return False
+    context.note(RM502, given, NOTE)
+    context.plan.call(call.node).remove.add("preprocessor")
+    if not isinstance(given, (ast.Name, ast.Attribute)) and class_name(context.module, given) is None:
+        # It may do more than make one: `scaler.fit(dataset)`.
+        context.plan.statement(call.statement).before.append(Code("$given", {"given": given}))
+    return True

@@ -13,9 +13,15 @@ from raymigrate.codemods.libraries.argument_changes import (
     is_falsy,
 )
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
-from raymigrate.codemods.libraries.tensorboard_folder import ELSEWHERE, without_folder, writes_elsewhere
-from raymigrate.facts.values import named_arguments, unpacked_dicts, written
+from raymigrate.facts.ray_train.removed_trackers import TrackerUse
+from raymigrate.facts.values import Source, keyword_argument, named_arguments, unpacked_dicts, written
 from raymigrate.facts.values.carried import carried
+
+WITH_TENSORBOARD = ("tensorboard", "all", None)  # None meant "all" up to transformers 4
+ELSEWHERE = (
+    "TensorBoard does not write into logging_dir any more, but below output_dir/runs: the environment variable"
+    " TENSORBOARD_LOGGING_DIR with the same folder, set where the Trainer runs, keeps it."
+)
 
 
 def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
@@ -48,10 +54,10 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
 def _delete(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
     """Deletes an argument that has no effect today."""
     name = str(keyword.arg)
-    told = without_folder(context, call) if name == "logging_dir" else ""
+    told = _without_folder(context, call) if name == "logging_dir" else ""
     if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
         context.plan.call(call).remove.add(name)
-        if told and writes_elsewhere(context, call):
+        if told and _writes_elsewhere(context, call):
             context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
         if name in LOST and context.module.constant(keyword.value) in (False, ...):
             context.note(RM702, keyword, LOST[name])
@@ -103,3 +109,38 @@ def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change
         edit = context.plan.call(call)
         edit.remove.add(keyword.arg)
         edit.set(change.name, template, old=keyword.value, new=new)
+
+
+# transformers 5.23, integrations/integration_utils.py:602: TENSORBOARD_LOGGING_DIR, else a folder below
+# output_dir/runs.
+def _writes_elsewhere(context: Context, call: ast.Call) -> bool:
+    """Whether TrainingArguments that lose their logging_dir= surely log there, by what report_to= says.
+
+    Args:
+        call: What makes them.
+    """
+    asked = keyword_argument(call, "report_to")
+    ends = context.module.origins(asked) if asked is not None else []
+    named = all(_names_tensorboard(end) for end in ends)  # of each branch: `[..., "wandb"] if args.wandb else [...]`
+    return bool(ends) and named and not TrackerUse(context.places).had_none(call)
+
+
+def _names_tensorboard(end: Source) -> bool:
+    """Whether one value of report_to= surely has TensorBoard among its trackers."""
+    parts = end.node.elts if isinstance(end.node, (ast.List, ast.Tuple)) else [end.node]
+    return any(end.module.constant(part) in WITH_TENSORBOARD for part in parts)
+
+
+def _without_folder(context: Context, call: ast.Call) -> str:
+    """What to say of TrainingArguments that lose their logging_dir=: nothing if they surely never log there.
+
+    Args:
+        call: What makes them.
+    """
+    asked = keyword_argument(call, "report_to")
+    named = context.module.constant(asked) if asked is not None else ...
+    several = named if isinstance(named, (list, tuple, set)) else [named]
+    may_log = any(tracker is ... or tracker in WITH_TENSORBOARD for tracker in several)
+    if not may_log or TrackerUse(context.places).had_none(call):
+        return ""
+    return ": if report_to= asks for TensorBoard, it writes below output_dir/runs or where TENSORBOARD_LOGGING_DIR says"

@@ -5,6 +5,7 @@ the arguments of Tuner and trainer is in its base_trainer.py and tuner_internal.
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -13,13 +14,16 @@ from raymigrate.codemods.data.trainer_data import convert_data_of
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
-from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
+from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, may_give_dict, obstacles
-from raymigrate.codemods.tuner.tuner_spellings import other_tuners, unpacked_trainable
+from raymigrate.edits.plan import CallEdit, Code
+from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.ray_tune.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
 from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import argument, entries, keyword_argument
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, entries, is_none, keyword_argument
+from raymigrate.facts.values.constructors import constructors
 from raymigrate.facts.values.keys import known_keys, unpacked_value
 from raymigrate.knowledge.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -54,6 +58,11 @@ UNSEEN = (
 )
 SCALING, PREPROCESSOR = "scaling_config", "preprocessor"
 FITTED = "is fitted on the training data there, and transforms all datasets, in place of the trainer's preprocessor"
+TRAINABLE = "trainable"
+NAMES = frozenset(TUNERS)
+BY_PARTIAL = "the Tuner is made by partial()"
+BY_HOLDER = "the class is called by another name"
+BY_SUPER = "the Tuner is made by a class of its own"
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
@@ -64,7 +73,7 @@ def tuners(context: Context) -> None:
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
             if may_be_trainer(context.module, tuner.arguments.get("trainable")):
                 _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
-            elif may_be_trainer(context.module, unpacked_trainable(tuner)):
+            elif may_be_trainer(context.module, _unpacked_trainable(tuner)):
                 _report(context, tuner, [UNPACKED])
             elif of_trainers := _keys_of_trainers(context, tuner):
                 message = UNSEEN.format(" and ".join(of_trainers))
@@ -75,13 +84,13 @@ def tuners(context: Context) -> None:
             trainer = tuner.trainer
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
-            (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+            (_TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
 def tuners_by_other_names(context: Context) -> None:
     """Reports a trainer for a Tuner that is made by partial(), by what holds the class, or in a class made from it."""
-    for call, given, spelling in other_tuners(context.module):
+    for call, given, spelling in _other_tuners(context.module):
         if may_be_trainer(context.module, given):
             context.manual(RM405, call, f"{MESSAGE}; not converted: {spelling}.", RM405.fix)
 
@@ -149,3 +158,101 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
     advice += _of_search_space(context, tuner) + on_its_config(context.module, _training_function(context, tuner))
     context.manual(RM405, tuner.node, message, advice)
+
+
+def _unpacked_trainable(tuner: TunerCall) -> ast.expr | None:
+    """What a Tuner gets out of a list or a dict that its call unpacks: `Tuner(*arguments)`, `Tuner(**arguments)`."""
+    return _trainable(tuner.module, tuner.node) if tuner.unpacked else None
+
+
+def _other_tuners(module: Module) -> Iterator[tuple[ast.Call, ast.expr | None, str]]:
+    """The calls that make Tuners in another way than by the class, each with what it tunes, and how it is made."""
+    for call, made in partial_calls(module, NAMES):
+        given = [*made.args[1:2], *filter(None, (_trainable(module, call), _trainable(module, made, skip=1)))]
+        yield call, next(iter(given), None), BY_PARTIAL
+    for call, _ in calls_of_held(module, NAMES):
+        yield call, _trainable(module, call), BY_HOLDER
+    for call, method in module.method_calls("__init__"):
+        line = constructors(module, call)
+        if line and line[0] in NAMES:  # Tuner.__init__(self, ...) has the object first
+            of_super = isinstance(method.value, ast.Call)
+            yield call, _trainable(module, call, skip=0 if of_super else 1), BY_SUPER
+
+
+def _trainable(module: Module, call: ast.Call, skip: int = 0) -> ast.expr | None:
+    """What a call gives as the first argument of a Tuner, behind some others; None where it is not seen."""
+    if len(call.args) > skip:
+        first = call.args[skip]
+        several = module.value(first.value) if isinstance(first, ast.Starred) else None
+        if isinstance(several, (ast.List, ast.Tuple)):
+            return several.elts[0] if several.elts else None
+        return None if isinstance(first, ast.Starred) else first
+    return keyword_argument(call, TRAINABLE) or unpacked_value(module, call, TRAINABLE)
+
+
+class _TrainDriverBeside(TrainDriver):
+    """Leaves the trainer where it is; its arguments get names there, with which the function builds a second one."""
+
+    @property
+    def place(self) -> ast.stmt:
+        """The statement before which the function stands."""
+        return self.module.statement(self.tuner.node)
+
+    def emit(self) -> None:
+        """Adds the function to the plan, and hands it to the Tuner."""
+        second = CallEdit()
+        self.context.repeated[self.trainer] = self.name
+        first = self._first()
+        for name, code in self._given():
+            second.set(name, self._named(name, code))
+        if self.tuner.tuned_config_key in (self.tuner.param_space or {}):
+            base = second.values.get("train_loop_config")
+            second.set("train_loop_config", self._merged(base.template if base else None))
+        TunerRunConfig(self.context, self.tuner, self.before, second).split()
+        self.context.plan.statement(self.module.statement(self.trainer)).before.extend(self.before)
+        self._write_second(first, second)
+        self._edit_tuner(second.values["scaling_config"].template)
+
+    def _first(self) -> str:
+        """The function that a trainer was given by position; empty if it has a keyword."""
+        if not self.trainer.args:
+            return ""
+        code = self.edit.first or Code("$value", {"value": self.trainer.args[0]})
+        name = self._known(code) or self._hoist("train_loop_per_worker", code)
+        self.edit.first = Code(name)
+        return name
+
+    def _given(self) -> list[tuple[str, Code]]:
+        """The arguments that the trainer has in the end, by keyword, but for its RunConfig."""
+        given = {
+            self.edit.rename.get(name, name): Code("$value", {"value": value})
+            for name, value in self.arguments.items()
+            if not is_none(value)
+        }
+        given |= self.edit.values
+        return [(name, code) for name, code in given.items() if name != "run_config"]
+
+    def _named(self, name: str, code: Code) -> str:
+        """The name of an argument's value; it gets one, where it has none, and the trainer is given that."""
+        known = self._known(code)
+        if known:
+            return known
+        variable = self._hoist(name, code)
+        self.edit.set(name, variable)
+        return variable
+
+    def _known(self, code: Code) -> str | None:
+        """The name that code is; None for any other code."""
+        value = code.parts.get("value")
+        if code.template == "$value" and isinstance(value, ast.Name):
+            return value.id
+        return code.template if code.template.isidentifier() else None
+
+    def _write_second(self, first: str, second: CallEdit) -> None:
+        function = self.edit.function
+        called = function if isinstance(function, str) else self.module.source(self.trainer.func)
+        parts = {part: value for code in second.values.values() for part, value in code.parts.items()}
+        arguments = [*([first] if first else []), *(f"{name}={code.template}" for name, code in second.values.items())]
+        lines = "".join(f"        {argument},\n" for argument in arguments)
+        code = Code(self._function(f"{called}(\n{lines}    )"), parts)
+        self.context.plan.statement(self.place).before.append(code)

@@ -13,7 +13,6 @@ from raymigrate.facts.syntax.functions import DefinitionNode, parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, DEFINITIONS, FIELDS, Binding, Scope, children
-from raymigrate.facts.syntax.second_names import held_names
 
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
@@ -25,6 +24,8 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 OUT_OF_ORDER = frozenset({ast.Lambda, *COMPREHENSIONS, ast.comprehension, ast.NamedExpr})
 LAST_OF_EXITS = frozenset(name.rpartition(".")[2] for name in EXITS)
 Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
+COLLECTIONS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+PARTS = (ast.Name, *COLLECTIONS, ast.Constant, ast.Load)
 
 
 def unbound_names(module: Module, own: Collection[str] = ()) -> list[ast.Name]:
@@ -109,7 +110,7 @@ class _Run:
         if isinstance(binding.node, DEFINITIONS):
             self._enter(binding.node, scope)
             return []
-        held = held_names(self.module.parent_of.get(binding.node))  # by it these are called
+        held = _held_names(self.module.parent_of.get(binding.node))  # by it these are called
         targets = ((self.module.scope_of[name].find(name.id), name.id) for name in held)
         return [(target, name) for target, name in targets if target is not None]
 
@@ -256,7 +257,7 @@ class _Run:
 
     def _simple(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
-            for name in (held := held_names(node)):
+            for name in (held := _held_names(node)):
                 self._read(name, may_call=False)
             self._expressions(None if held else node.value, *node.targets)
         elif isinstance(node, ast.AugAssign):
@@ -375,3 +376,12 @@ def _is_main_guard(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and any(
         isinstance(side, ast.Name) and side.id == "__name__" for side in (test.left, *test.comparators)
     )
+
+
+def _held_names(node: ast.AST | None) -> list[ast.Name]:
+    """The names to which a statement gives a second one, and does no more: `f` of `g = f`, of `g = {"f": f}`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.Name, *COLLECTIONS)):
+        return []
+    parts = list(ast.walk(node.value)) if isinstance(node.targets[0], ast.Name) else [node.value]
+    only_holds = all(isinstance(part, PARTS) for part in parts)
+    return [part for part in parts if isinstance(part, ast.Name)] if only_holds else []
