@@ -20,7 +20,6 @@ from raymigrate.facts.values.arguments import (
 )
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
-from raymigrate.facts.values.parametrized import parametrized
 from raymigrate.facts.values.partials import PARTIAL
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -53,6 +52,8 @@ LAUNCHERS = {
     **{f"accelerate.{where}{name}_launcher": 0 for where in ("", "launchers.") for name in ("notebook", "debug")},
     "torch.multiprocessing.spawn": 1,
 }
+PARAMETRIZE = "pytest.mark.parametrize"
+PARAM = "pytest.param"
 
 
 def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:
@@ -131,7 +132,7 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     default = default_of(parameter, function.args)
     optional = [Source(module, default)] if default is not None else []
-    by_pytest = parametrized(module, function, parameter)
+    by_pytest = _parametrized(module, function, parameter)
     given = None if by_pytest else of_fixture(module, function, parameter)
     if given is not None:
         return given
@@ -326,3 +327,44 @@ def is_drawn(module: Module, value: ast.expr) -> bool:
     made = module.value(value)
     is_sample = called_name(module, made).startswith("ray.tune.")
     return is_sample or (isinstance(made, ast.Dict) and "grid_search" in (module.entries(made) or ()))
+
+
+# https://docs.pytest.org/en/stable/how-to/parametrize.html
+def _parametrized(module: Module, function: FunctionNode, parameter: ast.arg) -> list[Behind]:
+    """What each decorator of a test that names one of its parameters gives for it."""
+    found = []
+    for decorator in () if isinstance(function, ast.Lambda) else function.decorator_list:
+        if isinstance(decorator, ast.Call) and module.qualified(decorator.func) == PARAMETRIZE:
+            names = _names(decorator.args[0]) if len(decorator.args) > 1 else []
+            if parameter.arg in names:
+                found.append(_column(module, decorator.args[1], names.index(parameter.arg), len(names)))
+    return found
+
+
+def _names(node: ast.expr) -> list[str]:
+    """The names of `"a, b"`, `("a", "b")` or `["a", "b"]`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [name.strip() for name in node.value.split(",")]
+    listed = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+    return [str(part.value) if isinstance(part, ast.Constant) else "" for part in listed]
+
+
+def _column(module: Module, cases: ast.expr, place: int, width: int) -> Behind:
+    """The values at one place of all cases."""
+    listed = module.value(cases)
+    if not isinstance(listed, (ast.List, ast.Tuple)):
+        return UNKNOWN
+    values = [_value(module, case, place, width) for case in listed.elts]
+    seen = [Source(module, value) for value in values if value is not None]
+    return Behind(seen, whole=len(seen) == len(values))
+
+
+def _value(module: Module, case: ast.expr, place: int, width: int) -> ast.expr | None:
+    if isinstance(case, ast.Call) and module.qualified(case.func) == PARAM:
+        parts: list[ast.expr] = case.args
+    elif width == 1:
+        return case
+    else:
+        parts = case.elts if isinstance(case, (ast.Tuple, ast.List)) else []
+    shown = len(parts) == width and not has_starred(parts)
+    return parts[place] if shown else None
