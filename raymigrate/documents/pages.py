@@ -109,9 +109,7 @@ def _pins(lines: list[str], read: Collection[int], code: str) -> Iterator[tuple[
     """The old versions that shell commands of a page install.
 
     Args:
-        lines: The page.
         read: The indices of its lines in blocks of shell commands.
-        code: Its Python.
     """
     for index, pin in old_pins([line if index in read else "" for index, line in enumerate(lines)]):
         if concerns(pin, code, for_ray=True):
@@ -232,8 +230,7 @@ def _without_options(
 ) -> Iterator[tuple[int, int, int, int]]:
     """A block less the options of its directive; none if its lines do not share the indentation."""
     start = _after_options(lines, start, stop)
-    margins = {line[:indent] for line in lines[start:stop] if line.strip()}
-    if len(margins) <= 1:
+    if len({line[:indent] for line in lines[start:stop] if line.strip()}) <= 1:
         yield start, stop, indent, head
 
 

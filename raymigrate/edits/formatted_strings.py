@@ -51,7 +51,6 @@ def _quoted(string: String, around: tuple[str, ...]) -> String:
     """A string with quotes that the f-strings around it allow: its own, if they do.
 
     Args:
-        string: The string.
         around: The quotes of the f-strings in whose braces it stands.
     """
     for quote in (string.quote, *(quote for quote in QUOTES if quote != string.quote)):

@@ -216,7 +216,6 @@ class _Renaming:
         """Replaces a name in new code where it is not the script's own.
 
         Args:
-            name: The name.
             aliases: What takes its place; of a module and of those below it by what new code says.
             theirs: The code of the script that uses the name.
             is_module: Whether it is that of a module, of which new code uses attributes only.

@@ -365,8 +365,7 @@ def _best(runs: list[Run], section: int, root: str) -> Run:
         before = [run for run in runs if run.sections[-1] < section]
         return before[-1] if before else runs[0]
     with_root = [run for run in same if run.has_root(root)]
-    with_library = [run for run in same if run.has_library]
-    return [*with_root, *with_library, *reversed(same)][0]
+    return [*with_root, *[run for run in same if run.has_library], *reversed(same)][0]
 
 
 def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str, str | None]]:

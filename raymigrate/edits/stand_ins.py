@@ -148,7 +148,6 @@ class _Hiding:
         """What stands for statements.
 
         Args:
-            unit: The statements.
             with_block: Whether its block is indented as their last one, so that it takes the same comments below it.
         """
         statement = unit.statements[0]

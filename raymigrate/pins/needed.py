@@ -107,8 +107,7 @@ def needed_still(text: str) -> list[Needed]:
 
 def listed(text: str) -> dict[str, int]:
     """The packages that a file of requirements lists, each with its first place; those of extras among them."""
-    blank = COMMENT.sub(lambda found: " " * len(found[0]), text)
-    return _places(LISTED.finditer(blank))
+    return _places(LISTED.finditer(COMMENT.sub(lambda found: " " * len(found[0]), text)))
 
 
 def installed(text: str) -> dict[str, int]:

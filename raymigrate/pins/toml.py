@@ -58,7 +58,6 @@ def _pins_at(path: str, value: str, start: int) -> Iterator[Pin]:
 
     Args:
         path: Table and keys, joined by dots.
-        value: The string.
         start: Where it starts.
     """
     poetry = POETRY.fullmatch(path)

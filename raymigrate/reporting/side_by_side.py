@@ -102,7 +102,6 @@ def _lines(path: str, document: Document | None, text: str) -> list[Line]:
     """The lines of a file as its readers see them: in a notebook those of the cells that hold Python.
 
     Args:
-        path: The file.
         document: How the text is stored in it; None for text without a file.
         text: Its Python as one module.
     """

@@ -140,7 +140,6 @@ def _installed(document: Document, read: Callable[[str], str] = str) -> dict[str
     """The packages that commands in the cells install, each with its first place.
 
     Args:
-        document: The document.
         read: What to take of the text of a cell.
     """
     found: dict[str, Place] = {}

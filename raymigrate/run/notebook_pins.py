@@ -104,8 +104,7 @@ def _needed(results: Mapping[str, FileResult], scripts: Collection[str]) -> Iter
 def _used(path: str, data: bytes) -> Iterator[str]:
     """The files beside a notebook that it imports, or that its commands start."""
     try:
-        document = open_document(data, path)
-        module = Module(document.text)
+        module = Module(open_document(data, path).text)
     except (UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
         return  # none that can be read
     folder = os.path.dirname(path)

@@ -69,7 +69,6 @@ def _settled(finding: Finding, own: OfFile, lines: Mapping[str, OfFile]) -> Find
     """A finding with the lines that it names as they are now.
 
     Args:
-        finding: The finding.
         own: Gives the words for lines of its own file.
         lines: Gives those for lines of files, by path.
     """

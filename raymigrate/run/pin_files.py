@@ -76,7 +76,6 @@ def _started(file: PinFile, scripts: Mapping[str, list[str]], root: str) -> Iter
     """The scripts that a file names: by a path from a folder around it, or by the end of a path that only one has.
 
     Args:
-        file: The file.
         scripts: The scripts that are asked about, by the last part of their path.
         root: The named folder that the file is in.
     """

@@ -125,8 +125,6 @@ def _refused(text: str, path: str, parsers: list[FileParser], told: set[tuple[in
 
     Args:
         text: What it holds.
-        path: The file.
-        parsers: The parsers.
         told: The lines and columns of keys that something was said of.
     """
     keys = next(mappings(text), []) if parsers else []
@@ -184,7 +182,6 @@ def _told(
 
     Args:
         text: What it holds.
-        path: The file.
         own: What classes of the project take; None where none of its scripts makes arguments of unseen keys.
         in_files: The same; None where none of them makes arguments of a file.
         scripts: The scripts that get such settings.

@@ -114,7 +114,6 @@ def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[st
     """The text with a comment before each statement that a finding refers to, and where its lines are in it then.
 
     Args:
-        text: The text.
         findings: What is reported of it, each with whether later runs report it too.
     """
     lines = LINE.findall(text)

@@ -68,8 +68,7 @@ def _trainers(module: Module) -> Iterator[ast.Call]:
     """The calls of trainers of Ray, and of what may be a trainer made from one of them."""
     yield from module.calls(*TORCH_TRAINERS, *TRAINERS)
     for call, _ in module.keywords(ARGUMENT):
-        name = last_name(call.func)
-        if name.endswith("Trainer"):
+        if last_name(call.func).endswith("Trainer"):
             yield call
 
 

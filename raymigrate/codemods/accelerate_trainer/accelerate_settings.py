@@ -204,8 +204,6 @@ def _set_variables(context: Context, call: TrainerCall, arguments: list[ast.Call
     """Gives the values to the workers' environment, where no Accelerator is made in sight.
 
     Args:
-        context: The module.
-        call: The trainer call.
         arguments: The TrainingArguments in the training function.
         places: Where the values go.
     """
@@ -227,8 +225,7 @@ def _accelerators(call: TrainerCall) -> list[ast.Call]:
 
 def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
     """Those of the calls that are in the training function; all of them if none does."""
-    inside = [node for node in nodes if call.module.inside(node, call.function)]
-    return inside or nodes
+    return [node for node in nodes if call.module.inside(node, call.function)] or nodes
 
 
 def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination) -> None:

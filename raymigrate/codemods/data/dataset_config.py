@@ -130,8 +130,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     given = keyword_argument(call, "dataset_config")
     if given is None or is_none(given):
         return []
-    made = context.module.value(given)
-    if called_name(context.module, made).endswith(".DataConfig"):
+    if called_name(context.module, context.module.value(given)).endswith(".DataConfig"):
         return []
     choices = dataset_choices(context, given)
     if choices is not None:

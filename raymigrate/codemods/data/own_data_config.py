@@ -171,8 +171,7 @@ def _keep_order(context: Context, call: TrainerCall, made: ast.Call, rule: Rule)
     message = "Each worker lists the evaluation rows by itself; now in one order, so that each row is evaluated once."
     if node is None or is_none(node):
         if context.converts(rule, made, message):
-            options = kept_order(context, call, module.import_of(made.func))
-            if not options:
+            if not kept_order(context, call, module.import_of(made.func)):
                 return
             if node is None:
                 context.plan.call(made).set("execution_options", IN_ORDER)

@@ -264,8 +264,7 @@ def _is_list(node: ast.expr) -> bool:
     """Whether an expression is seen to make a list: `[...]`, `list(...)`, `batch["text"].tolist()`."""
     if not isinstance(node, ast.Call):
         return isinstance(node, (ast.List, ast.ListComp))
-    name = last_name(node.func)
-    return name in ("list", "tolist", "to_list")
+    return last_name(node.func) in ("list", "tolist", "to_list")
 
 
 def _is_pipeline(module: Module, node: ast.expr) -> bool:

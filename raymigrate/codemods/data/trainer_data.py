@@ -78,8 +78,6 @@ def _keep_split(
     """Lets only the training data be split, where that is how it was; asks where that is open.
 
     Args:
-        context: The module.
-        call: The trainer call.
         beside: A preprocessor that a person has to apply: with one it was so up to Ray 2.8.
         place: Where the datasets are written, if not in the call.
     """

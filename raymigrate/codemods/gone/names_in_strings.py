@@ -80,8 +80,7 @@ def _string(context: Context, node: ast.Constant, name: str) -> None:
         return  # a name to look up something else by
     key = call.keys[call.values.index(node)] if isinstance(call, ast.Dict) and node in call.values else None
     is_target = isinstance(key, ast.Constant) and key.value == "_target_"
-    function = call.func if isinstance(call, ast.Call) else None
-    last = last_name(function)
+    last = last_name(call.func if isinstance(call, ast.Call) else None)
     if is_target or last in LOADERS:
         context.manual(RM695, node, message(name), advice(name))
     else:

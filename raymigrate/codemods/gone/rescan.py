@@ -228,7 +228,6 @@ def _all_are_there(module: Module, star: str) -> bool:
     """Whether all names that a star import may bring in are those of classes that it still has, and that are as before.
 
     Args:
-        module: The module.
         star: What it imports with a star.
     """
     if star != UNCHANGED or not all(_is_known(module, statement) for statement in module.imports):

@@ -79,7 +79,6 @@ def _knows_both(module: Module, node: ast.AST, asked: Collection[ast.AST], today
     """Whether code has another way for the key of today: `try`, `or`, a condition that names one of both.
 
     Args:
-        module: The module.
         node: The key of before.
         asked: What that key is in, at any place.
         today: What a key of today is in.

@@ -97,8 +97,6 @@ def _elements(module: Module, refs: ast.expr, seen: set[ast.AST] | None = None) 
     """What a call is given: each item of a list, or the one thing.
 
     Args:
-        module: The module.
-        refs: The argument.
         seen: The calls that led here: in a loop `refs = await asyncio.gather(*refs)` is given what it gave.
     """
     seen = seen if seen is not None else set()
@@ -139,8 +137,6 @@ def _is_response(module: Module, node: ast.expr, kind: Kind) -> bool:
     """Whether a value is what a handle answers: `handle.remote(x)`, `handle.options(...).method.remote(x)`.
 
     Args:
-        module: The module.
-        node: The value.
         kind: What is asked of the handle.
     """
     sources = [source.node for source in module.origins(node, elsewhere=False)]

@@ -55,8 +55,7 @@ def _jobs(context: Context) -> Iterator[SubmittedJob]:
     submitted by nothing that is read here.
     """
     module = context.module
-    importing = importing_modules(module)
-    paths = [context.path, *(other.path for other in importing)]
+    paths = [context.path, *(other.path for other in importing_modules(module))]
     is_old = context.of_legacy_job or context.from_ray.surely_before(RAISES)
     for job in [*context.options.submitted, *submitted_beside(module)]:
         overrides = f"{OVERRIDES} in env_vars" in job.fields

@@ -114,8 +114,7 @@ def keep_in_trainers(context: Context, arguments: ast.Call) -> bool:
     if not users or not all(isinstance(args, ast.Name) and _takes_optimizer(call) for call, args in users):
         return False
     reference = module.reference_at[users[0][0].func]
-    imported = _home(context, reference.binding.statement, [])
-    name = _written(context, imported, reference.node)
+    name = _written(context, _home(context, reference.binding.statement, []), reference.node)
     for call, args in users:
         context.plan.call(call).set("optimizer_cls_and_kwargs", OPTIMIZER.format(name=name), args=args)
     return True
@@ -147,7 +146,6 @@ def _write(context: Context, imported: ast.stmt | None, uses: list[Reference], n
     """Writes the class before its first use.
 
     Args:
-        context: The module.
         imported: The import beside which it goes, if that is in a function.
         uses: The references that go by it.
         name: The name that they have for it already; empty if there is none to be kept.

@@ -23,8 +23,7 @@ def generating_pipelines(context: Context) -> None:
     for made in module.calls(*PIPELINES, *CLASSES):
         if module.qualified(made.func) in PIPELINES and module.constant(argument(made, 0, "task")) != GENERATING:
             continue
-        given = named_arguments(made)
-        left = unsaid(module, given, _calls(module, made))
+        left = unsaid(module, named_arguments(made), _calls(module, made))
         if left:
             today, before = differences(left)
             message = (

@@ -53,8 +53,7 @@ def _may_be_none(source: Source) -> bool:
     node = source.node
     if isinstance(node, ast.Call):
         function = node.func
-        name = last_name(function)
-        return name in READERS
+        return last_name(function) in READERS
     return isinstance(node, (ast.Name, ast.Attribute))
 
 

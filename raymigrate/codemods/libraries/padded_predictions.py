@@ -93,8 +93,6 @@ def _are_predictions(module: Module, node: ast.expr, at: int, depth: int = 0) ->
     """Whether an expression is the array of predictions that a Trainer hands over, with nothing done to it up to `at`.
 
     Args:
-        module: The module.
-        node: The expression.
         at: Where the array is used, as an offset in the text.
         depth: Through how many names the array went.
     """

@@ -142,8 +142,6 @@ def _set_scaling(context: Context, node: ast.Attribute, config: Config, value: a
     """Deals with a value that is set as rope_scaling.
 
     Args:
-        context: The module.
-        node: The attribute.
         config: Whose it is.
         value: What is set, where one statement sets this and nothing else.
     """

@@ -109,8 +109,7 @@ def _makes_tokenizer(module: Module, value: ast.expr) -> bool:
 def _classes(module: Module, node: ast.expr) -> list[str]:
     """The names of the classes of transformers that an object may be of; empty texts for what is not seen."""
     if isinstance(node, ast.Name) and node.id == "self":
-        owner = module.class_around(node)
-        return [_base(module, owner)]
+        return [_base(module, module.class_around(node))]
     return [_made(source.module, source.node) for source in module.origins(node)]
 
 

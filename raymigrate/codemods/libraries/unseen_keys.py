@@ -223,8 +223,6 @@ def _unpacked(context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys) 
     """What a call unpacks, without the keys that are dealt with where the dict has its name.
 
     Args:
-        context: The module.
-        of: The call.
         keyword: What is unpacked there.
         keys: What is known of the dict.
     """

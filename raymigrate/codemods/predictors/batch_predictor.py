@@ -129,8 +129,6 @@ def _moves(module: Module, argument: ast.expr, target: ast.Call, *, once: bool) 
     """Whether an expression has the same value, and the same effect, where predict() is called.
 
     Args:
-        module: The module.
-        argument: The expression.
         target: That call.
         once: Whether there is no other one.
     """

@@ -288,8 +288,7 @@ def pipeline_arguments(
     Raises:
         NotSure: If they cannot be taken over.
     """
-    module = context.module
-    task = module.constant(given.get("task"))
+    task = context.module.constant(given.get("task"))
     if not isinstance(task, str):
         raise NotSure("Which pipeline is meant cannot be seen.")
     if task not in TASKS:

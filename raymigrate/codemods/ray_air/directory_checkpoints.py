@@ -174,8 +174,7 @@ def is_handed_to_rank_0(context: Context, given: ast.expr) -> bool:
 
 def _is_of_every_worker(context: Context, given: ast.expr) -> bool:
     """Whether a checkpoint may be made of a folder that every worker fills in its own way."""
-    branch = given.body if isinstance(given, ast.IfExp) else given
-    if on_some_ranks(context.module, branch):
+    if on_some_ranks(context.module, given.body if isinstance(given, ast.IfExp) else given):
         return False
     makers, found = _makers(context), context.module.origins(given)
     made = [(source.module, source.node) for source in found if isinstance(source.node, ast.Call)]

@@ -146,8 +146,7 @@ def instead_of_dict(context: Context, reference: Reference, given: ast.expr | No
 
 def is_of_checkpoint(module: Module, given: ast.expr) -> bool:
     """Whether a dict is what `checkpoint.to_dict()` gives."""
-    made = module.value(given)
-    return is_method_call(made, "to_dict")
+    return is_method_call(module.value(given), "to_dict")
 
 
 def constructor_arguments(module: Module, call: ast.Call, *, by_position: bool) -> dict[str, ast.expr]:
@@ -282,9 +281,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
     """Writes the dict to a file where it is reported.
 
     Args:
-        context: The module.
         flow: How the dict gets there.
-        report: The report.
         statement: The statement that it is.
         data: The variable with the dict.
         by_value: Whether the dict may hold objects of classes that pickle does not find on a worker.

@@ -46,8 +46,7 @@ def trial_of_context(context: Context) -> None:
         else:
             context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
     for call, owner_ in module.method_calls("get_experiment_name") if asked else ():
-        made_by = module.value(owner_.value)
-        if called_name(module, made_by) in GET_CONTEXT:
+        if called_name(module, module.value(owner_.value)) in GET_CONTEXT:
             asked.setdefault("get_experiment_name", call)
     note_one_name(context, asked)
 

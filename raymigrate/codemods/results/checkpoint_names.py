@@ -79,8 +79,7 @@ def takes_text_out(module: Module, path: ast.expr, seen: set[ast.AST] | None = N
     if (last := _last_part(module, path)) is not None:
         return takes_text_out(module, last, seen)
     if isinstance(outer, ast.Call) and path in outer.args:
-        searches = is_method_call(outer, *SEARCHES)
-        return searches or called_name(module, outer).startswith("re.")
+        return is_method_call(outer, *SEARCHES) or called_name(module, outer).startswith("re.")
     if isinstance(outer, ast.Attribute):
         return outer.attr == "parts" or (outer.attr in CUTS and isinstance(module.parent_of[outer], ast.Call))
     if isinstance(outer, ast.Subscript):

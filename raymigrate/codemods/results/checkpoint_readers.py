@@ -160,7 +160,6 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
     """Puts the folder "checkpoint" behind an expression; into the os.path.join() that it is the head of, if it is one.
 
     Args:
-        context: The module.
         folder: What stands for the folder of the checkpoint; other code may take its place meanwhile.
         place: Where the files lie.
     """
@@ -275,7 +274,6 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
     """The functions that a path is given to, through what puts paths together, and by the names that it gets.
 
     Args:
-        module: The module.
         path: The path, or a part of it.
         named: Whether a name of it led here, and no further one is followed.
     """

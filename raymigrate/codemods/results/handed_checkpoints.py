@@ -50,8 +50,7 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
         return True
     name = name_of_folder(module, read)
     folder = [read.value] if name is None else [*module.uses_of(name)]
-    copied = _reads_of_copy(module, read)
-    used = (*folder, *copied, read, module.parent_of[read])
+    used = (*folder, *_reads_of_copy(module, read), read, module.parent_of[read])
     return any(leads_to_model(module, use) or _names_file(module, use) for use in used)
 
 

@@ -41,6 +41,5 @@ def _is_mixed(module: Module, checkpoint: ast.expr) -> bool:
 
 def _loads_model(module: Module, read: ast.Attribute) -> bool:
     """Whether a model is loaded from the folder of a checkpoint, under its name or where it stands."""
-    name = name_of_folder(module, read)
-    named = module.uses_of(name)
+    named = module.uses_of(name_of_folder(module, read))
     return any(leads_to_model(module, use) for use in (*named, read, module.parent_of[read]))

@@ -153,8 +153,7 @@ def _is_written(module: Module, node: ast.expr, *, named: bool = False) -> bool:
         if isinstance(outer, ast.Attribute) and outer.attr in ("write_bytes", "write_text"):
             return True
         if isinstance(outer, ast.Call) and not (isinstance(outer.func, ast.Attribute) and child is not outer.func):
-            name = ast.unparse(outer.func).rpartition(".")[2]
-            if name == "open":
+            if ast.unparse(outer.func).rpartition(".")[2] == "open":
                 return opens_to_write(module, outer)
         elif isinstance(outer, ast.Assign) and not named:
             uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]

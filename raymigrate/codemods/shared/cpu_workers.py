@@ -215,8 +215,6 @@ def _conditions(module: Module, node: ast.AST, shared: Set[ast.AST]) -> Iterator
     """The conditions of the branches around a node, each with whether it holds there; a loop or a `try` itself.
 
     Args:
-        module: The module.
-        node: The node.
         shared: What does not count.
     """
     child = node

@@ -96,12 +96,7 @@ def _stored_for(context: Context, given: ast.Attribute) -> list[ast.stmt]:
 
 
 def _goes_away(context: Context, use: ast.Name) -> bool:
-    """Whether a name is part of an argument that the plan takes away or sets to something else, or of what it removes.
-
-    Args:
-        context: The module.
-        use: The name.
-    """
+    """Whether a name is part of an argument that the plan takes away or sets anew, or of what it removes."""
     module, within = context.module, set[ast.AST]()
     for outer in module.ancestors(use):
         call = module.parent_of.get(outer)

@@ -43,10 +43,6 @@ def _spells(module: Module, key: str) -> bool:
     """Whether a module could mean a key of a configuration by some word, other than one that is handed to workers.
 
     A training function takes such a key out of its own configuration, before anything else reads that.
-
-    Args:
-        module: The module.
-        key: The key.
     """
     if key not in module.spelled:
         return False

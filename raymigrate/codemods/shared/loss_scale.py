@@ -64,8 +64,7 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     if not context.current_transformers:
         return
     module = context.module
-    container = call.function
-    inside = calls_in(module, container, *TRAINING_ARGUMENTS)
+    inside = calls_in(module, call.function, *TRAINING_ARGUMENTS)
     for arguments in inside:
         average_on_each_worker(context, arguments)
     if (
@@ -115,8 +114,6 @@ def _keep_loss_mean(context: Context, function: TrainFunction, reason: str) -> l
     That is said in the init function where other code calls that too, else behind it.
 
     Args:
-        context: The module.
-        function: The training function.
         reason: What the comment behind the line says.
 
     Returns:
@@ -156,8 +153,6 @@ def _may_average(context: Context, function: TrainFunction, inside: list[ast.Cal
     Those that another function of the module makes for trainers alone are switched there.
 
     Args:
-        context: The module.
-        function: The training function.
         inside: The TrainingArguments that the init function makes itself, which are switched.
     """
     module, made = function.body_module, function.training_arguments
@@ -252,8 +247,7 @@ def _is_many(module: Module, value: ast.expr) -> bool:
 # be made of `vars(args)` and `dataclasses.asdict(args)`: transformers 4 raised a TypeError for their `_n_gpu`.
 def _with_all_fields(module: Module, call: ast.Call) -> list[ast.expr]:
     """What a construction of TrainingArguments unpacks that may hold all arguments of other ones."""
-    unpacked = unpacked_dicts(call)
-    return [node for node in unpacked if _holds_all(module, node)]
+    return [node for node in unpacked_dicts(call) if _holds_all(module, node)]
 
 
 def _holds_all(module: Module, unpacked: ast.expr) -> bool:

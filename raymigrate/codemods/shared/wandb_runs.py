@@ -66,8 +66,7 @@ def disabling(module: Module, call: ast.Call, main: str) -> tuple[ast.expr | Non
         source = module.source(own)
         source = f"({source})" if isinstance(own, (ast.IfExp, ast.Lambda)) else source
         return own, f'{source} if {main} else "disabled"'
-    unpacked = unpacked_dicts(call)
-    unknown = [value for value in unpacked if not _is_without_mode(module, value)]
+    unknown = [value for value in unpacked_dicts(call) if not _is_without_mode(module, value)]
     if len(unknown) > 1:
         return None
     if unknown:

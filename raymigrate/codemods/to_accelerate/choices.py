@@ -48,7 +48,6 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset
     """The part of a condition by which somebody chooses; None where it asks only for what the machine has.
 
     Args:
-        module: The module.
         node: The condition, or a part of it.
         seen: The names that led here.
     """

@@ -24,8 +24,7 @@ def check_iterators(training: Training, order: Order, loaders: Iterable[Variable
     """
     prepared = frozenset(loaders)
     for loop in training.loops:
-        homes = training.loaders_of(loop)
-        if not homes & prepared or not order.holds(loop.node):
+        if not training.loaders_of(loop) & prepared or not order.holds(loop.node):
             continue
         for name, call in _made_of_them(training, loop):
             if not order.holds(call):

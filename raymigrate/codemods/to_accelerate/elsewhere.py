@@ -42,7 +42,6 @@ def _trains(definition: Definition, trainings: dict[Module, Training]) -> bool:
     """Whether a function or class of another file works out gradients natively, of what it does not make itself.
 
     Args:
-        definition: The function or class.
         trainings: What other files train, as far as that was asked; it is added to.
     """
     module: Module = definition.module

@@ -62,7 +62,6 @@ class GpuTests:
         """What an expression asks devices, each with what asks the same of torch.
 
         Args:
-            node: The expression.
             holds: Whether half precision is used where it is true.
         """
         if not self.asks_for_any:
@@ -80,7 +79,6 @@ class GpuTests:
         """Whether a comparison asks for a GPU: `device.type == "cuda"`, `device != torch.device("cpu")`.
 
         Args:
-            test: The comparison.
             holds: False: whether it holds where there is none, as of `device.type == "cpu"`.
         """
         if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):

@@ -47,6 +47,5 @@ def _mentions_ignored(module: Module) -> bool:
 
 def _pads_labels(module: Module, call: ast.Call) -> bool:
     """Whether labels are padded to the longest of their batch."""
-    statement = module.statement(call)
-    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    names = [node for node in ast.walk(module.statement(call)) if isinstance(node, ast.Name)]
     return any(LABELS.search(name.id) for name in names)

@@ -79,8 +79,7 @@ class ObjectView(Module):
         name, scope = self.owner.name, plain.scope_of[self.owner]
         reads = [node for node in plain.of_type[ast.Name] if isinstance(node, ast.Name) and node.id == name]
         uses = [read for read in reads if plain.scope_of[read].find(name) is scope]
-        parents = [plain.parent_of[use] for use in uses]
-        pairs = zip(parents, uses, strict=True)
+        pairs = zip([plain.parent_of[use] for use in uses], uses, strict=True)
         calls = [parent for parent, use in pairs if isinstance(parent, ast.Call) and parent.func is use]
         if len(scope.bindings[name]) > 1 or len(calls) > 1 or len(calls) != len(uses):
             raise Refusal(self.owner, f"`{name}`, a class that trains, is used for more than one object")
@@ -93,8 +92,7 @@ class ObjectView(Module):
             outer.keywords.append(ast.copy_location(given, calls[0]))
             self.unnamed = calls[0]
             return [method]
-        statement = plain.parent_of[calls[0]]
-        target = only_target(statement)
+        target = only_target(plain.parent_of[calls[0]])
         if not isinstance(target, ast.Name):
             raise Refusal(calls[0], f"the object of `{name}` that trains is not kept in a variable")
         home = plain.scope_of[target].find(target.id)
@@ -185,8 +183,7 @@ def _check_class(owner: ast.ClassDef) -> None:
             raise Refusal(part, f"`{part.name}` in `{owner.name}`, a class that trains, is not followed")
     for method in _methods(owner):
         names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in method.decorator_list]
-        others = [name for name in names if name not in PLAIN_DECORATORS]
-        if others:
+        if [name for name in names if name not in PLAIN_DECORATORS]:
             raise Refusal(method, f"{method.name}() of `{owner.name}`, a class that trains, has a decorator")
 
 

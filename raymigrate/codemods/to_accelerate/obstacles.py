@@ -213,8 +213,6 @@ def _only_tests(module: Module, node: ast.expr, above: frozenset[ast.AST] = froz
     """Whether a class only says what type something has: in `isinstance()`, a comparison, an annotation.
 
     Args:
-        module: The module.
-        node: The class.
         above: The assignments that led to it.
     """
     child: ast.AST = node

@@ -184,7 +184,6 @@ def _counts_steps(module: Module, binding: ast.AST) -> bool:
     """Whether a name gets a constant, or one more than before: every process counts alike, so that it is equal in all.
 
     Args:
-        module: The module.
         binding: Where the name is bound.
     """
     statement = module.parent_of.get(binding)

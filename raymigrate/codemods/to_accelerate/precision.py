@@ -219,8 +219,7 @@ class Precision:
             condition = self._of_maker(maker)
             if uses_scaler or condition != ALWAYS or not found:
                 found.append((maker, condition))
-        keys = {self.conditions.key(condition) for _, condition in found}
-        if len(keys) > 1:
+        if len({self.conditions.key(condition) for _, condition in found}) > 1:
             first = self.conditions.key(found[0][1])
             other = next(node for node, condition in found if self.conditions.key(condition) != first)
             raise Refusal(other, "autocast() and GradScaler are switched on by different conditions")

@@ -265,7 +265,6 @@ class Samplers(Side):
         """What a loader without its sampler gets as `shuffle=`; empty where it keeps the order of the rows.
 
         Args:
-            loader: The call.
             sampler: What it gets.
             sources: What that may be.
 

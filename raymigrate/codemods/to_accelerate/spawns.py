@@ -91,8 +91,7 @@ class Spawn:
         return is_same or self._counts_devices(value) or name in SIZES
 
     def _counts_devices(self, node: ast.expr) -> bool:
-        source = self.module.value(node)
-        return called_name(self.module, source) == "torch.cuda.device_count"
+        return called_name(self.module, self.module.value(node)) == "torch.cuda.device_count"
 
 
 def check_processes(training: Training) -> None:

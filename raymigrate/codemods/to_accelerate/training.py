@@ -125,8 +125,7 @@ class Training:
 
     def _makes_scheduler(self, call: ast.Call) -> bool:
         home = self.variables.home_of(call)
-        name = called_name(home, call)
-        if is_scheduler(name):
+        if is_scheduler(called_name(home, call)):
             return True
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "optimizer")]
         if home is not self.module:  # a class of the project, made where another file makes the schedule
@@ -378,8 +377,7 @@ class Training:
         if target in seen:
             return frozenset()
         if isinstance(target, ast.arg):
-            given = list(self.variables.given(target))
-            return self._all(given, seen | {target})
+            return self._all(list(self.variables.given(target)), seen | {target})
         if target in self._loader_of_target:
             return self.variables.of(self._loader_of_target[target])
         parent = self.module.parent_of.get(target)

@@ -98,8 +98,7 @@ class Unscaling:
         seen: list[ast.Call] = []
         for block, place in blocks_around(self.module, call):
             for later in block[place + 1 :]:
-                step = self._step(later)
-                if step is not None:
+                if self._step(later) is not None:
                     self.followed.update(seen)
                     return len(seen) <= 1 and all(is_taken(self.module, clip) for clip in seen)
                 if not self._is_harmless(later, seen):

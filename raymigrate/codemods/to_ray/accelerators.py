@@ -228,9 +228,6 @@ def _tell_row(context: Context, place: ast.Call, row: Row, name: str, beaten: se
     """Tells where a key goes, if it goes anywhere, or that it never had an effect.
 
     Args:
-        context: The module.
-        place: An Accelerator.
-        row: The key.
         name: The file's name.
         beaten: The arguments of the script that won over the file.
         fallbacks: Those that do so unless they are None.

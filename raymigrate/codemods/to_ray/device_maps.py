@@ -136,8 +136,7 @@ def _reads_number(node: ast.AST) -> bool:
 
 def _is_of_pipeline(module: Module, word: ast.keyword) -> bool:
     """Whether a device is that of a pipeline, whose model is moved there: `pipeline(task, model=model, device=0)`."""
-    call = module.parent_of[word]
-    return called_name(module, call) in PIPELINES
+    return called_name(module, module.parent_of[word]) in PIPELINES
 
 
 def _is_numbered(module: Module, given: ast.expr) -> bool:

@@ -116,7 +116,6 @@ def _always_runs(module: Module, node: ast.AST, block: ast.AST) -> bool:
     """Whether a node runs whenever a block does: no condition is around it, and nothing before it may leave the block.
 
     Args:
-        module: The module.
         node: What is in the block.
         block: A statement, or a function.
     """

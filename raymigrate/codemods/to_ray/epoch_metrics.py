@@ -52,8 +52,7 @@ def _shown(module: Module, statement: ast.stmt) -> Iterator[ast.Call]:
         return
     for node in executed(module, statement):
         if isinstance(node, ast.Call):
-            name = last_name(node.func)
-            if name in PRINTS:
+            if last_name(node.func) in PRINTS:
                 yield node
 
 

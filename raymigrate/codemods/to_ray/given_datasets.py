@@ -46,8 +46,7 @@ def _may_be_arguments(source: Source) -> bool:
     """Whether an object may be what a parser gives: `parse_args()`, or what comes from out of sight."""
     module, node = source.module, source.node
     if isinstance(node, ast.Call):
-        function = node.func
-        name = last_name(function)
+        name = last_name(node.func)
         return name in METHODS or MAY_READ.fullmatch(name) is not None
     if not isinstance(node, ast.Name):
         return isinstance(node, (ast.Attribute, ast.Subscript))

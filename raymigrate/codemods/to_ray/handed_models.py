@@ -44,8 +44,7 @@ class _Ask:
     @property
     def function(self) -> str:
         """The function that asks."""
-        function = self.module.function(self.model)
-        return getattr(function, "name", "a lambda")
+        return getattr(self.module.function(self.model), "name", "a lambda")
 
 
 def tell_handed_models(context: Context, outline: LaunchedOutline) -> None:

@@ -149,8 +149,7 @@ def _is_of_library(module: Module, definition: ast.ClassDef) -> bool:
 
 def _is_given_arguments(module: Module, made: ast.Call) -> bool:
     """Whether a call is given TrainingArguments: those of transformers, or of a package that calls its own so."""
-    values = all_arguments(made)
-    ends = [source for value in values for source in origins(module, value)]
+    ends = [source for value in all_arguments(made) for source in origins(module, value)]
     calls = [(end.module, end.node) for end in ends if isinstance(end.node, ast.Call)]
     names = (called_name(home, call) for home, call in calls)
     return any(makes_arguments(*call) for call in calls) or any(name.endswith("TrainingArguments") for name in names)

@@ -136,8 +136,7 @@ def _is_of_trainer(module: Module, value: ast.expr) -> bool:
 
 def _shares(module: Module, function: FunctionNode) -> bool:
     """Whether a function names something that shares rows out."""
-    names = {last_name(node) for node in module.below(function)}
-    return not SHARES.isdisjoint(names)
+    return not SHARES.isdisjoint({last_name(node) for node in module.below(function)})
 
 
 def _unshared(module: Module, returned: list[ast.expr]) -> ast.expr | None:

@@ -121,8 +121,7 @@ class _Paths:
         """Whether a relative path goes where nobody knows it here."""
         kept = {self._source(path) for path in (*paths, *(path for path in folders if self._is_kept(path)))}
         sources = {source for source in kept if not self._is_shared(source)}
-        done = {*paths, *folders, *sources}
-        inside = {node for path in done for node in ast.walk(path)}
+        inside = {node for path in {*paths, *folders, *sources} for node in ast.walk(path)}
         folder = str(Path(self.context.path).parent) if self.context.path else ""
         made = {str(source.value) for source in sources if isinstance(source, ast.Constant)}
         return hands_over_relative(self.module, self.calls, inside.__contains__, folder, made)

@@ -221,8 +221,7 @@ def keeps_to_itself(module: Module, made: ast.Call) -> bool:
     """
     if any(module.method_calls(*TRAINING)):
         return False
-    outer = module.parent_of[made]
-    name = only_target(outer)
+    name = only_target(module.parent_of[made])
     uses = [*module.uses_of(name)] if isinstance(name, ast.Name) else [made]
     return all(isinstance(module.parent_of[use], (ast.Attribute, ast.Expr)) for use in uses)
 

@@ -123,8 +123,7 @@ class _Results:
 
     def _starts_tracking(self, step: ast.stmt) -> bool:
         """Whether a statement starts a run of a tracker, which one worker does for all; of wandb see `trackers`."""
-        call = step.value if isinstance(step, ast.Expr) else None
-        name = called_name(self.module, call)
+        name = called_name(self.module, step.value if isinstance(step, ast.Expr) else None)
         return name != START and name.startswith(TRACKING)
 
     # -- kinds of statements -------------------------------------------------------------------
@@ -363,6 +362,5 @@ class _Results:
 
     def _ends_cell(self) -> bool:
         """Whether the trainer takes its place at the end of a cell."""
-        last = self.outline.roles.moved()[-1]
-        following = self.script.steps[self.script.number(last) + 1 :]
+        following = self.script.steps[self.script.number(self.outline.roles.moved()[-1]) + 1 :]
         return not following or stands_for_cell(following[0])

@@ -288,8 +288,6 @@ def _is_literal(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> b
     """Whether a value is written out in the file, or made of one that is without a change of it.
 
     Args:
-        module: The module.
-        node: The value.
         known: What is known of others: each is asked about once, however often sums of sums lead to it.
     """
     if node not in known:

@@ -178,7 +178,6 @@ def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast
     """The statements behind it, in its block, up to the last that names the Accelerator or needs the process group.
 
     Args:
-        module: The module.
         step: The statement that ends the training.
         call: The call of end_training() in it.
         later: The calls that need the process group: where one is elsewhere, the list is empty.

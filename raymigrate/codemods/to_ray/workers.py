@@ -77,7 +77,6 @@ def _counts_workers(context: Context, word: str) -> bool:
     """Whether a script works out an argument with the number of processes, `lr=args.lr * dist.get_world_size()`.
 
     Args:
-        context: The module.
         word: The name of the argument, or of an attribute: `args.gradient_accumulation_steps //= world_size`.
     """
     module = context.module

@@ -88,11 +88,7 @@ def _tell_unseen(context: Context, call: ast.Call, unpacked: ast.keyword, found:
 
 
 def _other_calls(module: Module) -> Iterator[tuple[ast.Call, Line]]:
-    """The calls by which arguments reach one of the classes, with the constructors that run; none of the class itself.
-
-    Args:
-        module: The module.
-    """
+    """The calls by which arguments reach one of the classes, with constructors that run; none of the class itself."""
     yield from derived_calls(module, KINDS.__contains__, ALL, ())
     for call in module.calls("dataclasses.replace"):
         made = [source.node for source in module.origins(call.args[0])] if call.args else []

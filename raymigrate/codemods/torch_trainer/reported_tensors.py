@@ -197,8 +197,6 @@ def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) 
     """Deals with one value that is handed to Ray.
 
     Args:
-        context: The module.
-        value: The value.
         outcome: What Ray does with a tensor there.
         elsewhere: Whether what holds it is read at other places too, where a tensor may be needed.
     """

@@ -117,8 +117,7 @@ def original_directory(context: Context) -> None:
     """Reports reads of the variable."""
     for node in context.module.of_type(ast.Constant):
         if node.value == VARIABLE:
-            parent = context.module.parent_of[node]
-            if isinstance(parent, (ast.Call, ast.Subscript)):
+            if isinstance(context.module.parent_of[node], (ast.Call, ast.Subscript)):
                 context.manual(RM482, node, f"{VARIABLE} is not set on the workers of Ray >= 2.51.")
 
 

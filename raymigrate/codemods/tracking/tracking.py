@@ -241,8 +241,7 @@ def _for_trainer(context: Context, config: ast.Call) -> bool:
     """Whether a RunConfig is not for a Tuner, which goes on to take the callbacks of Tune."""
     parent = context.module.parent_of[config]
     owner = context.module.parent_of.get(parent) if isinstance(parent, ast.keyword) else None
-    name = called_name(context.module, owner)
-    return name not in ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
+    return called_name(context.module, owner) not in ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 
 
 def is_tracked(context: Context, call: TrainerCall) -> bool:

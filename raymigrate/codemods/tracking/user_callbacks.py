@@ -192,8 +192,6 @@ def _finish(context: Context, tracked: Tracked, ends: list[str]) -> None:
     """Ends the runs of callbacks after fit().
 
     Args:
-        context: The module.
-        tracked: The loggers.
         ends: Statements that do it, with `$result` for what fit() returned.
     """
     module, plan, fit = context.module, context.plan, tracked.fit

@@ -76,8 +76,7 @@ def _sole_user_of(context: Context, call: TrainerCall) -> Definition | None:
 
 
 def _legacy_import(context: Context, call: TrainerCall) -> ast.AST:
-    reference = context.module.reference_at[call.node.func]
-    return reference.binding.statement or context.module.tree
+    return context.module.reference_at[call.node.func].binding.statement or context.module.tree
 
 
 def _has_visible_arguments(found: Definition) -> bool:

@@ -128,8 +128,6 @@ def _places(
     """Where report_to is set, or may be, for the Trainer of a job; each place with its file.
 
     Args:
-        context: The module.
-        function: The training function.
         made: The calls that make the arguments.
         ours: Whether those that start loggers in them were changed.
     """

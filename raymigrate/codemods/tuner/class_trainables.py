@@ -55,8 +55,7 @@ def _is_other_path(module: Module, node: ast.expr, folder: str) -> bool:
 
 
 def _makes_path(module: Module, call: ast.Call) -> bool:
-    is_text = is_call_by_name(call, "str")
-    return is_text or module.qualified(call.func) in MAKE_PATHS
+    return is_call_by_name(call, "str") or module.qualified(call.func) in MAKE_PATHS
 
 
 def _is_folder(node: ast.expr, folder: str) -> bool:

@@ -24,8 +24,7 @@ def copied_trials(context: Context) -> None:
     module = context.module
     calls = [call for call, _ in module.method_calls(*COPIES)] + list(module.named_calls(*COPIES))
     for call in dict.fromkeys(calls):
-        given = _copied(call)
-        results = [found for value in given for found in _results(module, value)]
+        results = [found for value in _copied(call) for found in _results(module, value)]
         if are_of_trials(context, results):
             copied = ast.unparse(call.func)
             context.manual(RM608, call, f"{FOLDER}, so that {copied}() takes none along.", ANY_OF_THEM)

@@ -72,8 +72,7 @@ def uploaded_checkpoints(context: Context) -> None:
 
 def _loggers(tuner: TunerCall) -> Iterator[Source]:
     """What makes the callbacks of a Tuner's RunConfig, as far as they are seen."""
-    given = run_config_in_force(tuner)
-    config = made(tuner.module, given, *RUN_CONFIGS)
+    config = made(tuner.module, run_config_in_force(tuner), *RUN_CONFIGS)
     callbacks = keyword_argument(config, "callbacks") if config is not None else None
     for listed in tuner.module.origins(callbacks) if callbacks is not None else ():
         for item in seen_items(listed.module, listed.node):
@@ -84,7 +83,6 @@ def _uploads(context: Context, tuner: ast.Call, logger: Source) -> None:
     """Reports the arguments of a logger that find no checkpoints, where they may be true.
 
     Args:
-        context: The module.
         tuner: The Tuner, which is named where the logger is made in another file.
         logger: What makes it.
     """

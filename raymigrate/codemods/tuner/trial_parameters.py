@@ -79,8 +79,7 @@ def _functions(
 def _filled(wrapper: Source) -> frozenset[str]:
     """The parameters that a wrapper fills: `partial(f, checkpoint_dir=folder)`; both where positions would tell."""
     assert isinstance(wrapper.node, ast.Call)
-    kind = wrapper.module.qualified(wrapper.node.func)
-    if kind == RESOURCES:
+    if wrapper.module.qualified(wrapper.node.func) == RESOURCES:
         return frozenset()
     names = {*named_arguments(wrapper.node)}
     for given in unpacked_dicts(wrapper.node):

@@ -197,11 +197,6 @@ def _one_value(context: Context, call: ast.Call, given: Set[str | None]) -> None
 
     Up to Ray 2.6 ray.tune named it `_metric` (tune/trainable/session.py, `report`). No other report took one; where it
     becomes that of ray.tune it gets the name too.
-
-    Args:
-        context: The module.
-        call: The report.
-        given: Its keywords.
     """
     is_tunes = context.module.qualified(call.func) == "ray.tune.report" or context.place_of(call) is Place.TRIAL
     of_number = _is_number(context, call.args[0])

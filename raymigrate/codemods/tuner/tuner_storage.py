@@ -86,8 +86,6 @@ def _sync_config(context: Context, config: ast.Call, storage: ast.keyword | None
     """Takes a SyncConfig out that asks for nothing that Tune goes on to do, and of another one what Tune refuses.
 
     Args:
-        context: The module.
-        config: The RunConfig.
         storage: The argument that says where results go.
     """
     keyword = keyword_named(config, "sync_config")

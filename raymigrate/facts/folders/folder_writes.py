@@ -76,8 +76,7 @@ def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, as
     """The calls that are given a path in a folder, with the path, also those in functions that it is handed to."""
     wanted, text = starts(head(module, folder)), leading_text(module, folder)
     for call in module.of_type(ast.Call):
-        name = last_name(call.func)
-        if name in NO_FILES:
+        if last_name(call.func) in NO_FILES:
             continue
         for given in all_arguments(call):
             is_below = bool(text) and leading_text(module, given).startswith(text)

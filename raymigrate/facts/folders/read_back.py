@@ -118,8 +118,7 @@ def _is_use(module: Module, node: ast.expr) -> bool:
             return False
         if module.qualified(outer.func) in PATHS:
             return _is_use(module, outer)
-        name = last_name(outer.func)
-        return name not in NO_READERS
+        return last_name(outer.func) not in NO_READERS
     if isinstance(outer, ast.Assign):
         return outer.value is node and not all(isinstance(target, ast.Name) for target in outer.targets)
     return isinstance(outer, (ast.Dict, ast.List, ast.Return, ast.Tuple))

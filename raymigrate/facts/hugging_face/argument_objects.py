@@ -68,8 +68,7 @@ def parsed_for_trainers(module: Module) -> list[ast.Call]:
 def _is_made_from_arguments(found: Declared) -> bool:
     if found.is_training_arguments:
         return True
-    name = found.qualified
-    return is_training_arguments(name)
+    return is_training_arguments(found.qualified)
 
 
 def _is_trainer(module: Module, node: ast.expr) -> bool:

@@ -46,8 +46,7 @@ def _uses(module: Module, value: ast.expr) -> Sequence[ast.expr]:
     name = module.name_of(value)
     if name is not None:
         return [*module.uses_of(name)] if module.is_bound_once(name) else [value]
-    outer = module.parent_of[value]
-    kept = only_target(outer)
+    kept = only_target(module.parent_of[value])
     home = class_of_self(module, kept.value) if isinstance(kept, ast.Attribute) else None
     if home is None or not isinstance(kept, ast.Attribute) or home.bases or derived(module).get(home) != [home]:
         return [value]

@@ -107,7 +107,6 @@ def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST | 
     None stands for a class of Transformers, or its from_pretrained(), that the call is handed: `load(c, AutoModel)`.
 
     Args:
-        module: The module.
         call: The call: of a function, a method, a class, of the `cls` of a classmethod, or of what a name stands for.
     """
     own = class_of_cls(module, call.func)

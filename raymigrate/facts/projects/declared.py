@@ -125,7 +125,6 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool, in
     """The class of the items of what is declared to hold some: `results: list[Result]`, `runs: dict[str, Result]`.
 
     Args:
-        module: The module.
         several: What holds them.
         depth: How many steps led here.
         by_key: Whether of a dict a value is taken, and no key.

@@ -167,8 +167,7 @@ def goes_to_environment(module: Module, variables: ast.expr) -> bool:
         return variables in parent.args and _takes_variables(module, parent)
     if isinstance(parent, ast.AugAssign):
         return _is_environ(module, parent.target)
-    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    uses = module.uses_of(target)
+    uses = module.uses_of(parent.targets[0] if isinstance(parent, ast.Assign) else None)
     return bool(uses) and all(goes_to_environment(module, use) for use in uses)
 
 
@@ -181,8 +180,7 @@ def _is_set(module: Module, key: ast.expr) -> bool:
         return goes_to_environment(module, parent)
     if not isinstance(parent, ast.Call):
         return False
-    is_of_pytest = is_method_call(parent, OF_PYTEST)
-    return is_of_pytest or module.qualified(parent.func) in SETTERS
+    return is_method_call(parent, OF_PYTEST) or module.qualified(parent.func) in SETTERS
 
 
 def _takes_variables(module: Module, call: ast.Call) -> bool:

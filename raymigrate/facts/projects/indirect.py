@@ -86,8 +86,7 @@ def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
     if isinstance(outer, ast.Call) and outer.func is function:
         yield outer
     elif isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
-        target = outer.targets[0]
-        calls = (module.parent_of[use] for use in module.uses_of(target))
+        calls = (module.parent_of[use] for use in module.uses_of(outer.targets[0]))
         yield from (c for c in calls if isinstance(c, ast.Call) and module.value(c.func) is function)
 
 
@@ -122,8 +121,7 @@ def calls_in_other_ways(
 def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
     """The dicts, written out or made by dict(), whose key `_target_` names one of these classes; or names of them."""
     for made in _with_target(module, names):
-        outer = module.parent_of[made]
-        target = only_target(outer)
+        target = only_target(module.parent_of[made])
         uses = module.uses_of(target) if isinstance(target, ast.Name) else []
         yield next((use for use in uses if module.value(use) is made), made)
 

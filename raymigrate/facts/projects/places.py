@@ -176,8 +176,7 @@ class Places:
             return set()
         around = (module.ancestors(reference.node) for reference in module.references_within(*SESSION))
         outermost = ([outer for outer in outers if isinstance(outer, FUNCTIONS)][-1:] for outers in around)
-        functions = set[ast.AST]().union(*outermost)
-        return functions - self.called_outside - self.asking_for_workers
+        return set[ast.AST]().union(*outermost) - self.called_outside - self.asking_for_workers
 
     @cached_property
     def asking_for_workers(self) -> set[ast.AST]:

@@ -180,8 +180,7 @@ class Project:
             return None
         try:
             with working_on(path):
-                text = open_document(self.read(path), path).text
-                return Module(text, path, self)
+                return Module(open_document(self.read(path), path).text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

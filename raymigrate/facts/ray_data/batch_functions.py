@@ -243,8 +243,7 @@ class BatchFunction:
         found: list[ast.AST] = []
         for node in self._body:
             if isinstance(node, (ast.Assign, ast.AugAssign)):
-                targets = targets_of(node)
-                inner = [t.value for t in targets if isinstance(t, ast.Subscript)]
+                inner = [t.value for t in targets_of(node) if isinstance(t, ast.Subscript)]
                 inner = [i.value if isinstance(i, ast.Attribute) and i.attr in INDEXERS else i for i in inner]
                 found += [node for i in inner if self.is_column(i)]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -106,7 +106,6 @@ def _begins(asked: _Value, step: Step) -> bool:
     """Whether each way to a value, step by step, begins where it is to begin; one that leads back to itself is none.
 
     Args:
-        asked: The value.
         step: Gives what has to begin so for one value to do, nothing where it is the beginning; None where it does not.
     """
     waiting, seen, starts_somewhere = [asked], set[_Value](), False

@@ -66,8 +66,7 @@ def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
 
 
 def _splits_the_same(module: Module, call: ast.Call, method: str) -> bool:
-    given = argument(call, 0, "pat")
-    pattern = module.constant(given)
+    pattern = module.constant(argument(call, 0, "pat"))
     if not isinstance(pattern, str):
         return False  # without a pattern, blanks at the ends give empty texts with Arrow
     if method == "rsplit" or len(pattern) == 1 or module.constant(keyword_argument(call, "regex")) is False:

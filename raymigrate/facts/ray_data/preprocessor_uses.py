@@ -61,8 +61,7 @@ def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:
     parent = module.parent_of[use]
     if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
         return False
-    owner = module.parent_of[parent]
-    return called_name(module, owner) in TRAINERS | TORCH_TRAINERS
+    return called_name(module, module.parent_of[parent]) in TRAINERS | TORCH_TRAINERS
 
 
 def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:

@@ -142,8 +142,6 @@ def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) ->
     """What deletes one of some folders, or moves it away: `shutil.rmtree(name)`, `clean(name)`, `name.cleanup()`.
 
     Args:
-        module: The module.
-        folders: The folders.
         names: The names that they are made of.
     """
     targets = {module.definition(name) for name in names} - {None}
@@ -263,8 +261,7 @@ def _ends_with_block(module: Module, name: ast.Name, user: ast.AST) -> bool:
 
 
 def _is_temporary(module: Module, name: ast.Name) -> bool:
-    value = module.value(name)
-    return called_name(module, value) == "tempfile.TemporaryDirectory"
+    return called_name(module, module.value(name)) == "tempfile.TemporaryDirectory"
 
 
 def _is_removed(module: Module, name: ast.Name) -> bool:

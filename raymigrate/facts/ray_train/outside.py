@@ -63,8 +63,6 @@ def _run_by(module: Module, definition: ast.AST, *names: str) -> set[ast.AST]:
     """The functions that run when Ray Data is given a function or a class.
 
     Args:
-        module: The module.
-        definition: The function or class.
         names: The methods of a class that run; without any, both that Ray Data calls.
     """
     if isinstance(definition, ast.ClassDef):
@@ -108,8 +106,6 @@ def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users
     """How other files run a function or class of the module where no worker is.
 
     Args:
-        module: The module.
-        definition: The function or class.
         users: The other files that were looked at; those that are looked at here are added.
     """
     for user, read in reads_elsewhere(module, definition):
@@ -130,8 +126,6 @@ def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iter
     """The methods of a class that other files call where no worker is, of the class or of an object of it.
 
     Args:
-        module: The module.
-        home: The class.
         users: The other files that were looked at; those that are looked at here are added.
     """
     methods = {(part.name, part.lineno): part for part in home.body if isinstance(part, ast.FunctionDef)}

@@ -251,8 +251,6 @@ def _items(module: Module, several: ast.expr, *, is_first: bool) -> list[ast.exp
     """What the items of an iterable may be; those that a library makes are batches and numbers.
 
     Args:
-        module: The module.
-        several: The iterable.
         is_first: Whether it is asked for the first part of each item: a number of enumerate().
     """
     found: list[ast.expr] = []

@@ -117,8 +117,7 @@ def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
         return _known[module]
     found = _known[module] = {}
     for statement in module.of_type(ast.If):
-        parent = module.parent_of[statement]
-        left = found.setdefault(parent, [])
+        left = found.setdefault(module.parent_of[statement], [])
         if (
             isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
             and not any(_holds(module, block, statement) for block, _ in left)

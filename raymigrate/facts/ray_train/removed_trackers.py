@@ -154,8 +154,7 @@ class TrackerUse:
 
     def _handed_to_legacy(self, arguments: ast.Call) -> bool:
         """Whether they go to a function of another file that has a legacy trainer, at once or by a name."""
-        outer = self.module.parent_of[arguments]
-        target = only_target(outer)
+        target = only_target(self.module.parent_of[arguments])
         places: list[ast.expr] = [arguments]
         if isinstance(target, ast.Name):
             places += self.module.uses_of(target)
@@ -225,8 +224,7 @@ def _given(module: Module, trainer: ast.Call) -> list[ast.expr]:
 
 def _is_trainer(module: Module, made: ast.expr) -> bool:
     """Whether a class is a Trainer of transformers or trl, or one derived from it."""
-    name = module.qualified(made) or ""
-    if is_named_as_trainer(name):
+    if is_named_as_trainer(module.qualified(made) or ""):
         return True
     own = class_named(module, made)
     return own is not None and is_transformers_trainer(*own)

@@ -196,7 +196,6 @@ def _is_outweighed(module: Module, value: ast.expr, by_rank: list[ast.expr], use
     """Whether the one worker has another value in place of this one, wherever it gets this: `c = None; if rank: c = x`.
 
     Args:
-        module: The module.
         value: A value of the checkpoint.
         by_rank: Those of its values that depend on the rank where they are given.
         use: Where it is used.
@@ -212,7 +211,6 @@ def _is_of_other_workers(module: Module, value: ast.expr, by_rank: list[ast.expr
     """Whether a None is what the other workers have, or what the one had before: `if rank: c = x else: c = None`.
 
     Args:
-        module: The module.
         value: A value of the checkpoint.
         by_rank: Those of its values that depend on the rank alone where they are given.
     """

@@ -264,8 +264,7 @@ def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHEC
 def layout(module: Module, node: ast.expr) -> Layout | None:
     """Where the files lie in a checkpoint of a Transformers model; None where a value is not known to be one."""
     if isinstance(definition := module.definition(node), ast.arg) and definition.annotation is not None:
-        annotated = module.qualified(definition.annotation)
-        if annotated in CHECKPOINT_CLASSES:
+        if module.qualified(definition.annotation) in CHECKPOINT_CLASSES:
             return Layout.UNKNOWN
     found = {_layout_of_source(module, source) for source in _sources(module, node)}
     if None in found:

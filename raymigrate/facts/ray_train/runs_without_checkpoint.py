@@ -73,8 +73,6 @@ def _may_report(module: Module, used: Reference, *, saves: bool) -> bool:
     """Whether a name of another package may report a checkpoint: a callback does, or a report() that is handed on.
 
     Args:
-        module: The module.
-        used: The name.
         saves: Whether a Trainer of transformers may save, of which Ray's callback reports.
     """
     if used.qualified == BY_SAVES and not saves:

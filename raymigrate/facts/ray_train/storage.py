@@ -122,8 +122,7 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
     if name == EXPANDED and first.node.args:
         start = leading_text(first.module, first.node.args[0])
         return start.startswith(("~", "/")) if start else None
-    resolved = is_method_call(first.node, *METHODS)
-    return resolved or name in GIVE_ABSOLUTE or None
+    return is_method_call(first.node, *METHODS) or name in GIVE_ABSOLUTE or None
 
 
 def _lowest(path: Source) -> Source:
@@ -161,8 +160,7 @@ def _is_of_with(path: Source) -> bool:
 
 def _needs_home(source: Source) -> bool | None:
     """Whether a path begins with `~`; None where that is not known."""
-    first = head(source.module, source.node)
-    if called_name(*first) == EXPANDED:
+    if called_name(*head(source.module, source.node)) == EXPANDED:
         return False
     start = leading_text(source.module, source.node)
     return start.startswith("~") if start else None

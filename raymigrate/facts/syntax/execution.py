@@ -296,8 +296,7 @@ class _Run:
     def _try(self, node: ast.Try) -> bool:
         start = len(self._changes)
         leaves = self._block([*node.body, *node.orelse])
-        of_body = self._changes[start:]
-        outcomes = [(leaves, of_body)]
+        outcomes = [(leaves, self._changes[start:])]
         for handler in node.handlers:
             self._expressions(handler.type)
             begin = len(self._changes)
@@ -315,7 +314,6 @@ class _Run:
         """Carries out branches of which one runs.
 
         Args:
-            blocks: The branches.
             heads: The patterns of `case`, one for each branch.
             test: What `if` asks, if it has the same answer each time: what bound a name once binds it again.
         """

@@ -193,8 +193,7 @@ class Nodes:
 
     def name_of(self, value: ast.AST) -> ast.Name | None:
         """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""
-        outer = self.parent_of[value]
-        target = only_target(outer)
+        target = only_target(self.parent_of[value])
         return target if isinstance(target, ast.Name) else None
 
     def named_calls(self, *names: str) -> Iterator[ast.Call]:

@@ -268,8 +268,7 @@ class ScopeBuilder:
 
 def import_before(use: ast.Name, bindings: list[Binding]) -> Binding:
     """The last of some imports that stands above a use, or the first one."""
-    earlier = bisect(bindings, use.lineno, key=_line_of_import)
-    return bindings[max(0, earlier - 1)]
+    return bindings[max(0, bisect(bindings, use.lineno, key=_line_of_import) - 1)]
 
 
 def _line_of_import(binding: Binding) -> int:

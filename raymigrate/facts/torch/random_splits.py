@@ -148,8 +148,7 @@ def _is_only_shown(module: Module, node: ast.AST, depth: int = DEPTH) -> bool:
     if isinstance(parent, INSIDE):
         return _is_only_shown(module, parent, depth - 1)
     if isinstance(parent, ast.comprehension):
-        whole = module.parent_of[parent]
-        return _is_only_shown(module, whole, depth - 1)
+        return _is_only_shown(module, module.parent_of[parent], depth - 1)
     if isinstance(parent, (ast.Assign, ast.For)):
         targets = targets_of(parent)
         return all(_are_only_shown(module, target, depth - 1) for target in targets)

@@ -210,7 +210,6 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
     """The arguments that a use of a function hands it; None where they cannot be seen.
 
     Args:
-        module: The module.
         use: The function's name.
         outer: The call, or attribute, that it is part of.
         makes_object: Whether it is a class, which gets what its __init__ takes.
@@ -247,7 +246,6 @@ def _listed(module: Module, given: ast.expr | None, before: int) -> list[ast.exp
     """The arguments that are handed on in a tuple; None where it is not seen what it holds.
 
     Args:
-        module: The module.
         given: The tuple; None where there is none.
         before: How many arguments come before these, and are made where the function runs.
     """
@@ -300,7 +298,6 @@ def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr
     """What the search spaces of Tuners give a training function besides, and whether that is all.
 
     Args:
-        module: The module.
         key: The argument of the trainer that holds the configuration.
         name: The entry of it that is asked about; None for the whole.
     """

@@ -141,8 +141,6 @@ def _value(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> objec
     """What an expression comes to.
 
     Args:
-        module: The module.
-        node: The expression.
         above: The expressions whose value is being asked for.
 
     Raises:

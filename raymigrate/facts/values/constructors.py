@@ -62,8 +62,7 @@ def _may_be_own_class(module: Module, function: ast.expr) -> bool:
 
 def _is_called_class(call: ast.Call) -> bool:
     """Whether what is called has a name as classes have, or is the constructor of one."""
-    function = call.func
-    name = last_name(function)
+    name = last_name(call.func)
     return name == "__init__" or name.lstrip("_")[:1].isupper()
 
 

@@ -76,7 +76,6 @@ def _may_change(module: Module, parts: Iterable[ast.AST], owner: str, name: str,
     """Whether something stores to the attribute, calls what may do so, or lets others run meanwhile.
 
     Args:
-        module: The module.
         parts: What is run before the attribute is read.
         owner: The name of the object.
         name: The name of the attribute.

@@ -344,8 +344,7 @@ def unpacked(module: Module, target: ast.AST, *, elsewhere: bool) -> Behind:
 
 def _read(module: Module, owner: ast.expr, key: str | int, *, elsewhere: bool) -> Behind:
     """What an item of a dict, list or tuple comes from."""
-    parts = [entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
-    return joined(parts)
+    return joined([entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)])
 
 
 def entry(source: Source, key: str | int) -> Behind:

@@ -167,8 +167,7 @@ def job_files(script: Path) -> set[str]:
 
 def uses_ray(script: Path) -> bool:
     """Whether a script, or a file beside it that it imports, imports Ray: it starts its workers itself then."""
-    project = Project([str(script.parent)])
-    modules = filter(None, map(project.module, job_files(script)))
+    modules = filter(None, map(Project([str(script.parent)]).module, job_files(script)))
     return any(name.partition(".")[0] == "ray" for module in modules for name in _imported(module))
 
 

@@ -189,8 +189,7 @@ class Preparation:
         processes = 0 if uses_ray(script) else self.request.processes
         if processes:
             variables |= self._device_variables()
-            alone = ("python",) if processes == 1 else ()
-            launch = self.request.launches.get(letter, alone)
+            launch = self.request.launches.get(letter, ("python",) if processes == 1 else ())
         made = Arm(letter, script, variables=variables, processes=processes, launch=launch)
         if environment is None or place is None:
             return made

@@ -164,8 +164,7 @@ def rows_lost_by_the_original(pair: Pair) -> str:
 
 
 def _difference(left: Any, right: Any) -> float:
-    numbers = [isinstance(value, (int, float)) for value in (left, right)]
-    if not all(numbers):
+    if not all(isinstance(value, (int, float)) for value in (left, right)):
         return 0.0 if left == right else float("inf")
     relative = relative_difference(float(left), float(right))
     return min(relative, abs(float(left) - float(right))) if relative < float("inf") else relative

@@ -47,8 +47,7 @@ def _weights(name: str, pair: Pair) -> Check:
 
 def resumption(pair: Pair) -> list[int | None]:
     """The step behind which each killed run went on; None for one that did not start again."""
-    whole = (pair.left, pair.right)
-    runs = zip(pair.killed or (), whole, strict=False)
+    runs = zip(pair.killed or (), (pair.left, pair.right), strict=False)
     return [_resumed_after(run, undisturbed) if run is not None else None for run, undisturbed in runs]
 
 
@@ -65,8 +64,7 @@ def _resumed_after(run: Run, undisturbed: Run) -> int | None:
 
 def last_checkpoint(killed: Run) -> int:
     """The step of the last checkpoint that was reported before a worker was killed; 0 if there was none."""
-    first = killed.trace.ranks[min(killed.trace.ranks)][0]
-    return max(reported_checkpoints(first), default=0)
+    return max(reported_checkpoints(killed.trace.ranks[min(killed.trace.ranks)][0]), default=0)
 
 
 def _undisturbed(pair: Pair, left: Run, right: Run) -> Check:
