@@ -152,7 +152,7 @@ def examine() -> Report:
     arms = _arms(packages, {name for name, environment in made.items() if environment})
     cache = environments.cache_folder().parent
     hub = cache / "hub" / assets_version()
-    free = shutil.disk_usage(_existing(cache)).free
+    free = shutil.disk_usage(next(folder for folder in (cache, *cache.parents) if folder.exists())).free
     return Report(
         ready=all(arm.state == "ready" for arm in arms if arm.letter in "BC"),
         raymigrate=__version__,
@@ -277,11 +277,6 @@ def _warnings(cache: Path, free: int, *, complete: bool) -> Iterator[str]:
             )
     if sys.platform != "win32" and not os.access("/tmp", os.W_OK):
         yield "/tmp cannot be written to: verify keeps Ray's sockets there."
-
-
-def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
-    return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
 def _gigabytes(count: int) -> str:

@@ -61,7 +61,7 @@ def send_precision(
         if all(can_be_read(context, node, accelerator) for accelerator in accelerators):
             places.arguments[PRECISION] = source
             _say(places, AsWritten(source), f"Accelerator({PRECISION}={source})")
-        elif any(_gives(accelerator, FP16) for accelerator in accelerators):
+        elif any(not is_none(keyword_argument(accelerator, FP16)) for accelerator in accelerators):
             reason = f"{FP16}= of the Accelerator came first where it is true, and this elsewhere"
             places.unknown[:] = [(k, v, reason if k == PRECISION else why) for k, v, why in places.unknown]
         elif isinstance(value, AsWritten) and (handed := _hand_over(context, call, node, accelerators)):
@@ -99,11 +99,6 @@ def _say(places: Destination, value: object, became: str) -> None:
     places.unknown[:] = [row for row in places.unknown if row[0] != PRECISION]
     places.rows[:] = [row for row in places.rows if row[0] != PRECISION]
     places.rows.append((PRECISION, value, became))
-
-
-def _gives(accelerator: ast.Call, name: str) -> bool:
-    """Whether an Accelerator is given an argument that is not None in plain sight."""
-    return not is_none(keyword_argument(accelerator, name))
 
 
 def _hand_over(context: Context, call: TrainerCall, node: ast.expr, accelerators: list[ast.Call]) -> str:

@@ -10,7 +10,6 @@ from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.ray_data.datasets import FROM_HUGGINGFACE
-from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, called_name, has_unpacking
 from raymigrate.facts.values.readers import readers
 
@@ -44,7 +43,7 @@ def dataset_dicts(context: Context) -> None:
             continue
         cases = [_is_dataset_dict(source) for source in _unchained(origins_anywhere(module, given), set())]
         is_sure = bool(cases) and all(cases)  # nothing is known of `raw = raw.shuffle(1)` by itself
-        if not is_sure and not _is_read_as_dict(module, call):
+        if not is_sure and not any(_is_dict_use(module.parent_of[use], use) for use in readers(module, call)):
             if any(cases):
                 context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
             continue
@@ -94,11 +93,6 @@ def _is_dataset_dict(source: Source) -> bool:
     # A method of Ray's Datasets too, which gives a list.
     is_split = isinstance(method, ast.Attribute) and method.attr == "train_test_split"
     return is_split and method not in module.reference_at and is_hf_dataset(module, method.value)  # type: ignore[attr-defined]
-
-
-def _is_read_as_dict(module: Module, call: ast.Call) -> bool:
-    """Whether the result is used as the dict that legacy Ray gave: a Ray Dataset has no keys, nor items to index."""
-    return any(_is_dict_use(module.parent_of[use], use) for use in readers(module, call))
 
 
 def _is_dict_use(parent: ast.AST, use: ast.expr) -> bool:

@@ -47,17 +47,13 @@ def shards_by_rank(context: Context) -> None:
 
 def _may_split(context: Context, call: TrainerCall, shard: Shard) -> bool:
     """Whether a trainer may split the dataset of a shard, as it will be when the script is converted."""
-    if not _takes_the_default(context, call):
+    if "dataset_config" in call.arguments and open_data_config(context, call) is None:
         split = _split(context.module, call)
         return split is None or not shard.names or not shard.names.isdisjoint(split)
     keeps = "preprocessor" in call.arguments or context.from_ray.surely_before(SPLIT_ALL_SINCE)
     is_assumed = context.module.qualified(call.node.func) in ACCELERATE_TRAINERS
     keeps |= is_assumed and context.from_ray.version < SPLIT_ALL_SINCE
     return "train" in shard.names or not shard.names or not keeps or context.options.guide
-
-
-def _takes_the_default(context: Context, call: TrainerCall) -> bool:
-    return "dataset_config" not in call.arguments or open_data_config(context, call) is not None
 
 
 def _split(module: Module, call: TrainerCall) -> list[str] | None:

@@ -35,12 +35,8 @@ def file_datasources(context: Context) -> None:
             context.manual(RM692, own["_read_file"], NO_METHOD, STREAM)
         if "__init__" not in own:
             for call in module.calls_of(home):
-                if not call.args and not _has_paths(call):
+                if not call.args and not (has_unpacking(call) or keyword_argument(call, "paths") is not None):
                     _without_paths(context, call, home.name)
-
-
-def _has_paths(call: ast.Call) -> bool:
-    return has_unpacking(call) or keyword_argument(call, "paths") is not None
 
 
 def _without_paths(context: Context, call: ast.Call, name: str) -> None:

@@ -68,7 +68,7 @@ def default_trackers(context: Context) -> None:
         getting = trackers.getting(call)
         unpacked = [carried(context.module, given) for given in unpacked_dicts(call)]
         names = {keyword.arg for keyword in call.keywords} | {entry.name for part in unpacked for entry in part.entries}
-        if ARGUMENT in names or (told and not getting) or (unpacked and _is_constructor(call)):
+        if ARGUMENT in names or (told and not getting) or (unpacked and is_method_call(call, "__init__")):
             continue
         if not trackers.had_none(call):
             message = MESSAGE if all(part.whole for part in unpacked) else UNSEEN
@@ -86,11 +86,6 @@ def default_trackers(context: Context) -> None:
     for parsing in parsings(context.module, TRAINING_ARGUMENTS):
         if not _says(context.module, parsing) and not trackers.had_none(parsing.call):
             context.note(RM753, parsing.call, PARSED)
-
-
-def _is_constructor(call: ast.Call) -> bool:
-    """Whether a class hands on to its base what those who make its objects give, which is told there."""
-    return is_method_call(call, "__init__")
 
 
 def _has_arguments(trainer: ast.Call) -> bool:

@@ -23,7 +23,7 @@ def convert(context: Context) -> None:
         is_plain = not call.args and not call.keywords and not module.scope_of[call].lookup(METHOD)
         if (
             is_plain
-            and _is_iterator(module, method.value)
+            and every_origin(module, method.value, _is_made_by_iter)
             and context.converts(
                 RM723,
                 method,
@@ -31,11 +31,6 @@ def convert(context: Context) -> None:
             )
         ):
             context.plan.replace(call, f"{METHOD}($iterator)", iterator=method.value)
-
-
-def _is_iterator(module: Module, node: ast.expr) -> bool:
-    """Whether all that a value can come from are iterators of DataLoaders."""
-    return every_origin(module, node, _is_made_by_iter)
 
 
 def _is_made_by_iter(module: Module, node: ast.expr) -> bool:

@@ -11,7 +11,6 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import is_model
-from raymigrate.facts.syntax.module import Module
 
 ARGUMENT = "safe_serialization"
 METHODS = ("save_pretrained", "push_to_hub")
@@ -35,10 +34,5 @@ def saved_formats(context: Context) -> None:
             if context.converts(RM702, keyword, f"{WRITES}; deleted."):
                 context.plan.call(call).remove.add(ARGUMENT)
                 context.note(RM702, keyword, f"{WRITES}.")  # what is converted is not shown after a run
-        elif _may_be_model(module):
+        elif module.references_within("transformers") and not module.references_within(*OTHERS):
             context.manual(RM702, keyword, f"If this is a model of transformers, {WRITES}.", ADVICE)
-
-
-def _may_be_model(module: Module) -> bool:
-    """Whether a file uses transformers, and no library whose models still heed the argument."""
-    return bool(module.references_within("transformers")) and not module.references_within(*OTHERS)

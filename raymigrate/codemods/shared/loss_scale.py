@@ -121,7 +121,7 @@ def _keep_loss_mean(context: Context, function: TrainFunction, reason: str) -> l
     """
     function.keeps_loss_mean = True
     line = f"{{trainer}}.{SWITCH} = False  # {reason}"
-    others = _other_calls(function)
+    others = function.module.calls_of(function.init)
     ends = _ends_with_trainer(function) if others else []
     if not ends:
         function.before_training.append(line)
@@ -130,11 +130,6 @@ def _keep_loss_mean(context: Context, function: TrainFunction, reason: str) -> l
         if not any(SWITCH in code.template for code in before):  # of another trainer with this init function
             before.append(Code(line.format(trainer=trainer.id)))
     return others if not ends and not context.module.stores(SWITCH) else []
-
-
-def _other_calls(function: TrainFunction) -> list[ast.Call]:
-    """Where the script calls the init function itself."""
-    return function.module.calls_of(function.init)
 
 
 def _ends_with_trainer(function: TrainFunction) -> list[tuple[ast.Return, ast.Name]]:
@@ -174,10 +169,6 @@ def _is_given(module: Module, arguments: ast.Call) -> bool:
     return keyword_argument(arguments, ARGUMENT) is not None or bool(is_unpacked(module, arguments, ARGUMENT))
 
 
-def _is_named(module: Module) -> bool:
-    return bool(module.texts(ARGUMENT)) or any(module.keywords(ARGUMENT))
-
-
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """Switches the averaging over workers off in TrainingArguments, unless they are given it.
 
@@ -188,7 +179,7 @@ def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     if not _is_given(module, arguments) and context.converts(RM110, arguments, SWITCHED):
         if unpacked := _with_all_fields(module, arguments):
             context.plan.replace(unpacked[-1], f'{{**$fields, "{ARGUMENT}": False}}', fields=unpacked[-1])
-        elif ARGUMENT in module.text and _is_named(module):
+        elif ARGUMENT in module.text and (bool(module.texts(ARGUMENT)) or any(module.keywords(ARGUMENT))):
             context.give(arguments, ARGUMENT, "False")
         else:
             context.plan.call(arguments).set(ARGUMENT, "False")

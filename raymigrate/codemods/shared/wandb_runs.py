@@ -128,7 +128,7 @@ def is_run(module: Module, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name) or node not in module.scope_of:
         return False
     bound = [binding.node for binding in module.bindings_of(node)]
-    return any(_is_start(module, _given(module, binding)) for binding in bound)
+    return any(called_name(module, _given(module, binding)) == START for binding in bound)
 
 
 def _given(module: Module, binding: ast.AST) -> ast.AST | None:
@@ -137,10 +137,6 @@ def _given(module: Module, binding: ast.AST) -> ast.AST | None:
     if isinstance(parent, ast.withitem):
         return parent.context_expr
     return module.assigned(binding)
-
-
-def _is_start(module: Module, value: ast.AST | None) -> bool:
-    return called_name(module, value) == START
 
 
 def troubles(module: Module) -> Iterator[Trouble]:

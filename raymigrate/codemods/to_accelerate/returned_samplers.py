@@ -55,7 +55,7 @@ class ReturnedSamplers(Side):
 
     def _tuples(self, values: list[ast.expr | None]) -> list[ast.Tuple]:
         """The tuples among some values; none where others are among them, or parts of one are not seen."""
-        tuples = [value for value in values if isinstance(value, ast.Tuple) and not _has_star(value)]
+        tuples = [value for value in values if isinstance(value, ast.Tuple) and not has_starred(value.elts)]
         return tuples if len(tuples) == len(values) else []
 
     def _taken(self, function: ast.FunctionDef) -> list[ast.Tuple]:
@@ -67,7 +67,3 @@ class ReturnedSamplers(Side):
             is_assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
             targets.append(statement.targets[0] if isinstance(statement, ast.Assign) and is_assigned else None)
         return self._tuples(targets) if not function.decorator_list else []
-
-
-def _has_star(values: ast.Tuple) -> bool:
-    return has_starred(values.elts)

@@ -95,7 +95,7 @@ def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) ->
             continue
         if _is_of_all(module, node) or _leads_there(module, node, depth, seen):
             return True
-        for found in _properties(module, node):
+        for found in _all_properties(module).get(node.attr, []) if isinstance(node, ast.Attribute) else []:
             if found not in seen:
                 seen.add(found)
                 if not depth or any(_needs_all(module, part, depth - 1, seen) for part in found.body):
@@ -160,11 +160,6 @@ def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]
             if not depth or any(_needs_all(callee.module, part, depth - 1, seen) for part in body_of(callee.function)):
                 return True
     return False
-
-
-def _properties(module: Module, node: ast.expr) -> list[ast.FunctionDef]:
-    """The properties of the file's classes that reading an attribute may call."""
-    return _all_properties(module).get(node.attr, []) if isinstance(node, ast.Attribute) else []
 
 
 @kept

@@ -37,7 +37,7 @@ def tell(context: Context) -> None:
     if training.trains or training.searches:
         return
     for read in module.attributes("train"):
-        if _is_handed_on(module, read) and is_trainer(module, read.value):
+        if isinstance(read.ctx, ast.Load) and module.calling(read) is None and is_trainer(module, read.value):
             message = f"{module.source(read)} is handed on here, not called: nothing of the script moves."
             leave(context, read, message, "Call it in a statement of its own and run raymigrate again; or by hand.")
             return
@@ -78,11 +78,6 @@ def _tell_given_trainer(context: Context, training: Training) -> bool:
 
 def _is_called_trainer(parameter: ast.arg) -> bool:
     return parameter.arg.lower().endswith("trainer")
-
-
-def _is_handed_on(module: Module, method: ast.Attribute) -> bool:
-    """Whether a method is read and something else calls it: a thread, an executor, a name that it gets."""
-    return isinstance(method.ctx, ast.Load) and module.calling(method) is None
 
 
 def _unknown_trainer(module: Module, node: ast.AST) -> str:

@@ -75,7 +75,7 @@ def _is_looked_at(module: Module, path: ast.expr, config: ast.Call) -> bool:
     name = last_name(taken.func) if isinstance(taken, ast.Call) else ""
     if name in MAKES_OR_SHOWS or (isinstance(taken, ast.Call) and _writes(module, taken)):
         return False
-    return not (_reads_file(name) and _always_before(module, path, config))
+    return not ((name in READS_FILE or name.startswith(READS)) and _always_before(module, path, config))
 
 
 def _taken_by(module: Module, path: ast.expr) -> ast.AST:
@@ -93,10 +93,6 @@ def _writes(module: Module, call: ast.Call) -> bool:
     """Whether a call opens a file to write it; it may read it too."""
     name = last_name(call.func)
     return opens_to_write(module, call) if name == "open" else name in ("write_text", "write_bytes")
-
-
-def _reads_file(name: str) -> bool:
-    return name in READS_FILE or name.startswith(READS)
 
 
 def _always_before(module: Module, node: ast.AST, config: ast.Call) -> bool:

@@ -121,7 +121,7 @@ def _advice(held: set[Held]) -> str | None:
 def _returned(context: Context, function: FunctionNode, outcome: str) -> None:
     """Deals with what a function of this module returns."""
     module = context.module
-    called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
+    called = isinstance(function, ast.FunctionDef) and bool(module.calls_of(function))
     for returned in filter(None, returned_values(module, function)):
         for value, elsewhere in _values(module, returned):
             if not _tell_of_model(context, value, outcome):
@@ -186,11 +186,6 @@ def _makes_module(name: str | None) -> bool:
     """Whether what is called by this name gives a module of torch: `torch.nn.Linear`, but nothing of functional."""
     home, _, kind = (name or "").rpartition(".")
     return name in PREPARED or (f"{home}.".startswith("torch.nn.") and kind[:1].isupper() and kind != "Parameter")
-
-
-def _is_called(module: Module, function: ast.FunctionDef) -> bool:
-    """Whether something else than a trainer calls a function, and may read what it returns."""
-    return bool(module.calls_of(function))
 
 
 def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) -> None:

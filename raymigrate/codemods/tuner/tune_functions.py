@@ -104,11 +104,6 @@ def _session_function(reference: Reference) -> str:
     return ""
 
 
-def _is_of_workers(context: Context, reference: Reference) -> bool:
-    """Whether only a trainer's workers have what is asked for: in a trial it raised an error in legacy Ray too."""
-    return _session_function(reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY
-
-
 def _in_trial(context: Context, reference: Reference) -> None:
     name = _session_function(reference)
     old, source = reference.qualified.removeprefix("ray."), IN_TRIALS.get(name, name)
@@ -117,7 +112,7 @@ def _in_trial(context: Context, reference: Reference) -> None:
         source = "Checkpoint" + reference.qualified.removeprefix(checkpoint)
     elif not name:
         return
-    if _is_of_workers(context, reference):
+    if _session_function(reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY:
         context.leave(RM413, reference, f"{old}() means nothing in a Tune trial, which is one process.")
         return
     if METADATA in (name, _then(context, reference)):

@@ -43,7 +43,7 @@ def starts(first: Source) -> set[ast.AST | str]:
 def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
     """Whether all that is seen to go into a folder is written on one rank only, or under a name of the rank's own."""
     found = list(_calls_with(module, folder))
-    handed_on = [call for call, _ in found if _is_own(module, call)]
+    handed_on = [call for call, _ in found if isinstance(module.definition(call.func), ast.FunctionDef)]
     by_some = [call for call in handed_on if on_some_ranks(module, call)]
     home = module.function(folder)
     if len(by_some) == len(handed_on):  # what functions of the module write they write for these ranks
@@ -82,11 +82,6 @@ def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, as
             is_below = bool(text) and leading_text(module, given).startswith(text)
             if is_below or starts(head(module, given)) & wanted:
                 yield call, given
-
-
-def _is_own(module: Module, call: ast.Call) -> bool:
-    """Whether a call is one of a function of the module."""
-    return isinstance(module.definition(call.func), ast.FunctionDef)
 
 
 def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:

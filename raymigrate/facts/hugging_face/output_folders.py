@@ -16,7 +16,7 @@ def output_folders(module: Module, path: ast.expr) -> list[Source]:
     if not isinstance(first.node, ast.Attribute) or first.node.attr != "output_dir":
         return []
     owner = first.node.value
-    made = [source for source in first.module.origins(owner) if _makes_arguments(source)]
+    made = [source for source in first.module.origins(owner) if called_name(*source) in CLASSES]
     if not made and instance_of(first.module, owner) == TRAINING_ARGUMENTS:  # handed over by transformers
         made = [Source(home, call) for home in with_imported(module) for call in home.calls(*CLASSES)]
     folders = [_output_dir(source) for source in made]
@@ -27,10 +27,6 @@ def all_absolute(folders: list[Source]) -> bool | None:
     """True if all of these are absolute paths, False if none is; None where that is not known."""
     found = {is_absolute(folder.module, folder.node) for folder in folders}
     return found.pop() if len(found) == 1 else None
-
-
-def _makes_arguments(source: Source) -> bool:
-    return called_name(*source) in CLASSES
 
 
 def _output_dir(source: Source) -> Source | None:

@@ -38,16 +38,12 @@ def meant_as_pattern(module: Module, call: ast.Call) -> str:
         return ""
     pattern, replacement = argument(call, 0, "pat"), argument(call, 1, "repl")
     made = module.origins(pattern) if pattern is not None else []
-    if made and all(_compiles(one.module, one.node) for one in made):
+    if made and all(called_name(one.module, one.node) == "re.compile" for one in made):
         return "a compiled pattern"
     if replacement is not None and any(functions_behind(module, replacement)):
         return "a function"
     texts = [one.module.constant(one.node) for one in made]
     return "a pattern" if any(isinstance(text, str) and MEANT.search(text) for text in texts) else ""
-
-
-def _compiles(module: Module, node: ast.AST) -> bool:
-    return called_name(module, node) == "re.compile"
 
 
 def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:

@@ -43,7 +43,7 @@ def stubs(nodes: Nodes) -> frozenset[ast.AST]:
     return frozenset(
         node
         for tried, others in _ways(nodes)
-        if (names := _names_of(tried))
+        if (names := set(_bound_of(tried)))
         for name, node in _stubs_in(others)
         if name in names
     )
@@ -259,11 +259,6 @@ def _is_constant(statement: ast.stmt) -> bool:
     """Whether a statement gives names constants: `tune, session = None, None`."""
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     return all(isinstance(part, ast.Constant) for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
-
-
-def _names_of(tried: Block) -> set[str]:
-    """The names that a block imports; none if one of its imports fails with current libraries."""
-    return set(_bound_of(tried))
 
 
 def _bound_of(tried: Block) -> dict[str, Binding]:

@@ -275,7 +275,7 @@ def _given_by_trainer(
         return UNKNOWN
     as_dict = function.args.kwarg if name in TRANSFORMERS_TRAINERS else function.args.args[0]
     entry = None if parameter is as_dict else parameter.arg
-    found = _entry(module, config, entry)
+    found = config if entry is None else (module.entries(config) or {}).get(entry)
     tuned, whole = _searched(module, key, entry)
     return Behind([Source(module, one) for one in (found, *tuned)], whole=whole) if found is not None else UNKNOWN
 
@@ -287,11 +287,6 @@ def configuration_for(module: Module, use: ast.expr) -> ast.expr | None:
         return None
     handed, key = INITS
     return argument(call, len(call.args), key) if argument(call, 0, handed) is use else None
-
-
-def _entry(module: Module, config: ast.expr, name: str | None) -> ast.expr | None:
-    """An entry of a configuration, or the configuration itself; None where it is not seen."""
-    return config if name is None else (module.entries(config) or {}).get(name)
 
 
 def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr], bool]:

@@ -14,7 +14,7 @@ from raymigrate.runtime.verify.results import Cause, Comparison, Gate, Status, V
 
 def junit_text(verification: Verification) -> str:
     """The report as JUnit XML."""
-    root = ET.Element("testsuites", name="raymigrate verify", time=_seconds(verification))
+    root = ET.Element("testsuites", name="raymigrate verify", time=f"{verification.seconds:.3f}")
     for comparison in verification.comparisons:
         root.append(_suite(verification, comparison))
     if not verification.comparisons:
@@ -92,7 +92,3 @@ def _count(element: ET.Element, suites: list[ET.Element]) -> None:
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
-
-
-def _seconds(verification: Verification) -> str:
-    return f"{verification.seconds:.3f}"
