@@ -23,11 +23,7 @@ UNKNOWN = "{...}"  # what is not written out
 
 
 def shell_of_python(text: str) -> str:
-    """The commands that a script starts, each in the line where it is written; all else is blank.
-
-    Args:
-        text: The script.
-    """
+    """The commands that a script starts, each in the line where it is written; all else is blank."""
     if not WORTH_A_LOOK.match(text):
         return ""
     try:

@@ -61,12 +61,7 @@ class Handed:
 
 
 def handed(module: Module, *calls: ast.Call) -> Handed:
-    """What calls give a trainer, those of partial() before those of what it makes.
-
-    Args:
-        module: The module.
-        calls: The calls.
-    """
+    """What calls give a trainer, those of partial() before those of what it makes."""
     found = Handed()
     for call in calls:
         found.whole = found.whole and not has_starred(call.args)

@@ -19,12 +19,7 @@ ITERATORS = ("iter", "enumerate", "zip")
 
 
 def gives_items(module: Module, call: ast.Call) -> bool:
-    """Whether a call gives the items of its first argument.
-
-    Args:
-        module: The module.
-        call: The call.
-    """
+    """Whether a call gives the items of its first argument."""
     if module.qualified(call.func) in FUNCTIONS or (free_name(module, call.func) == "iter" and len(call.args) == 1):
         return True
     if isinstance(call.func, ast.Attribute):

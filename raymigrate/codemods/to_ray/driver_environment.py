@@ -25,13 +25,7 @@ GIVE = 'RunConfig(worker_runtime_env={"env_vars": {...}})'
 
 
 def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
-    """Gives the workers the environment variables that the script sets for itself; says of the others that they lack.
-
-    Args:
-        context: The file.
-        rule: The rule of the conversion.
-        outline: What becomes of the script.
-    """
+    """Gives the workers the variables that the script sets for itself in its environment; says which they lack."""
     module = context.module
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()

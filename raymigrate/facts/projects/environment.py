@@ -23,12 +23,7 @@ OF_PROCESSES = lazy_regex(
 
 
 def variable_read(module: Module, node: ast.AST) -> str | None:
-    """The variable that an expression reads: `os.environ["A"]`, `os.environ.get("A")`; None where it reads none.
-
-    Args:
-        module: The script.
-        node: The expression.
-    """
+    """The variable that an expression reads: `os.environ["A"]`, `os.environ.get("A")`; None where it reads none."""
     key = None
     if isinstance(node, ast.Subscript):
         key = node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
@@ -39,12 +34,7 @@ def variable_read(module: Module, node: ast.AST) -> str | None:
 
 
 def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
-    """Where a script gives a value to one of these variables of the environment: the place of its name, and the name.
-
-    Args:
-        module: The script.
-        names: The variables.
-    """
+    """Where a script gives a value to one of these variables of the environment: the place of its name, with that."""
     for name, key in _named_keys(module):
         if name in names and _is_set(module, key):
             yield key, name
@@ -106,13 +96,7 @@ def gpus_shown(module: Module) -> list[tuple[ast.AST, bool | None]]:
 
 
 def set_by_call(module: Module, step: ast.stmt, names: Collection[str]) -> list[str]:
-    """Which of some variables a statement gives values to, if it is a call that does nothing else.
-
-    Args:
-        module: The script.
-        step: The statement.
-        names: The variables.
-    """
+    """Which of some variables a statement gives values to, if it is a call that does nothing else."""
     call = step.value if isinstance(step, ast.Expr) else None
     if not isinstance(call, ast.Call) or module.qualified(call.func) not in (*SETTERS, f"{ENVIRON}.update"):
         return []
@@ -130,13 +114,7 @@ def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:
 
 
 def copies_variable(module: Module, place: ast.AST, name: str) -> bool:
-    """Whether what `variables_set` found gives a variable the value that it has already: `{name: os.environ[name]}`.
-
-    Args:
-        module: The script.
-        place: The place.
-        name: The variable.
-    """
+    """Whether what `variables_set` found gives a variable the value that it has already: `{name: os.environ[name]}`."""
     value = value_set(module, place)
     return value is not None and _reads(module, module.value(value), name)
 
@@ -150,12 +128,7 @@ def _reads(module: Module, node: ast.expr, name: str) -> bool:
 
 
 def goes_to_environment(module: Module, variables: ast.expr) -> bool:
-    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too.
-
-    Args:
-        module: The module.
-        variables: The dict.
-    """
+    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too."""
     parent = module.parent_of[variables]
     if isinstance(parent, ast.Dict):
         place = parent.values.index(variables) if variables in parent.values else -1

@@ -63,12 +63,7 @@ class Kind(Enum):
 
 
 def kinds_of(module: Module, node: ast.expr) -> frozenset[Kind]:
-    """Everything that a value may be.
-
-    Args:
-        module: The module.
-        node: The value.
-    """
+    """Everything that a value may be."""
     return _Search().kinds(module, node) or frozenset({Kind.UNKNOWN})
 
 

@@ -76,12 +76,7 @@ UNSEEN = Carried(whole=False)
 
 
 def carried(module: Module, node: ast.expr) -> Carried:
-    """The entries that a dict may have where it stands.
-
-    Args:
-        module: The module.
-        node: The dict.
-    """
+    """The entries that a dict may have where it stands."""
     return _carried(module, node, frozenset())
 
 

@@ -23,12 +23,7 @@ EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"}) 
 
 
 def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
-    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value.
-
-    Args:
-        module: The module.
-        test: The condition.
-    """
+    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value."""
     for part in ast.walk(test):
         given = module.value(part) if isinstance(part, ast.Name) else part
         calls = ast.walk(given) if given is not part else (part,)
