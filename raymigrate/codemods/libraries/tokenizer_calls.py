@@ -1,7 +1,7 @@
 """RM721, RM722, and RM701 for is_pretokenized=: methods and arguments of tokenizers that transformers 5 removed.
 
 Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError (which classes
-keep some of them, `raymigrate/knowledge/tokenizers.py` tells);
+keep some of them, see `_keeps`);
 `pad_to_max_length=True` is swallowed, and nothing is padded: 4 ids where transformers 4.30 gave `max_length`.
 With it transformers 4.30 truncated to `max_length` too, unless truncation= said otherwise, and without `max_length` it
 padded to the longest text only (measured on 4.30.2: 12 ids of 21 with max_length=12, and 21 and 3 ids without).
