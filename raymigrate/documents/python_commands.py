@@ -23,7 +23,11 @@ UNKNOWN = "{...}"  # what is not written out
 
 
 def shell_of_python(text: str) -> str:
-    """The commands that a script starts, each in the line where it is written; all else is blank."""
+    """The commands that a script starts, each in the line where it is written; all else is blank.
+
+    Args:
+        text: The script.
+    """
     if not WORTH_A_LOOK.match(text):
         return ""
     try:

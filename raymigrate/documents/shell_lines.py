@@ -26,6 +26,9 @@ def is_databricks_source(data: bytes) -> bool:
 def shell_of_notebook(data: bytes) -> Iterator[tuple[int, str]]:
     """What the cells of a notebook say to a shell or to a reader, each with its number; all else is blank.
 
+    Args:
+        data: The notebook.
+
     Raises:
         UndecodableError: If it is none.
     """

@@ -28,7 +28,11 @@ ALONE = lazy_regex(rf"{NAME}{EXTRAS}")
 
 
 def kept(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The packages that the install commands of a text may leave older than converted code needs, with their places."""
+    """The packages that the install commands of a text may leave older than converted code needs, with their places.
+
+    Args:
+        text: The text.
+    """
     for command in commands(text):
         names = [name for name, is_kept in _packages(command) if is_kept]
         if names:

@@ -120,6 +120,10 @@ def transforms_nothing(context: Context, call: ast.Call) -> bool:
 def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     """The datasets of a trainer that its preprocessor leaves as they are; "*" for all that have no DatasetConfig.
 
+    Args:
+        context: The module.
+        call: The trainer call.
+
     Returns:
         None where it cannot be seen which they are.
     """

@@ -61,7 +61,12 @@ class Handed:
 
 
 def handed(module: Module, *calls: ast.Call) -> Handed:
-    """What calls give a trainer, those of partial() before those of what it makes."""
+    """What calls give a trainer, those of partial() before those of what it makes.
+
+    Args:
+        module: The module.
+        calls: The calls.
+    """
     found = Handed()
     for call in calls:
         found.whole = found.whole and not has_starred(call.args)

@@ -81,6 +81,9 @@ def give_old_tokenizer(module: Module) -> bool:
     """Whether a call of a class made from Trainer hands it `tokenizer=`, which transformers 4 took.
 
     It may stand in a dict that is unpacked: `Own(model, args, **{"tokenizer": tokenizer})`.
+
+    Args:
+        module: The module.
     """
     for call in module.of_type(ast.Call):
         names = {keyword.arg for keyword in call.keywords}

@@ -162,7 +162,13 @@ def tell_unpacked(
 
 
 def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:
-    """How messages name a call with an argument: `TrainingArguments(**arguments)`, with its class if that is hidden."""
+    """How messages name a call with an argument: `TrainingArguments(**arguments)`, with the class if the call hides it.
+
+    Args:
+        module: The module.
+        call: The call.
+        keyword: The argument.
+    """
     given = keyword.value
     if isinstance(given, ast.Dict) and given.keys.count(None) == 1:  # `{"use_cpu": True, **arguments}` is converted
         given = given.values[given.keys.index(None)]
@@ -298,6 +304,12 @@ def refused(context: Context, of: ast.Call, entries: Iterable[Entry], changes: M
 
 
 def is_taken(context: Context, call: ast.Call, argument: str) -> bool:
-    """Whether what a call calls takes an argument today, or is not known."""
+    """Whether what a call calls takes an argument today, or is not known.
+
+    Args:
+        context: The module.
+        call: The call.
+        argument: The argument.
+    """
     given = parameters(look_up(called_name(context.module, call)))
     return given is None or takes(given, argument)

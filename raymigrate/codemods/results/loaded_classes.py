@@ -11,7 +11,13 @@ LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with 
 
 
 def loaded_class(module: Module, call: ast.Call, method: str) -> ast.expr | None:
-    """The class given to get_model() or get_tokenizer() as its first argument; None where it may be an object."""
+    """The class given to get_model() or get_tokenizer() as its first argument; None where it may be an object.
+
+    Args:
+        module: The module.
+        call: The call.
+        method: The name of the method.
+    """
     given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
     if given is None or isinstance(given, ast.Starred):
         return None
@@ -27,6 +33,10 @@ def is_of_transformers(context: Context, made: ast.expr) -> bool:
     """Whether a value comes from a class of transformers for sure, and so has save_pretrained().
 
     What get_model() of a checkpoint gave counts as what `checkpoint_methods` writes in its place.
+
+    Args:
+        context: The module.
+        made: The value.
     """
     return all(
         isinstance(source, ast.Call) and (_class_of(context, source) or "").startswith("transformers.")

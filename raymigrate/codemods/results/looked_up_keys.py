@@ -224,6 +224,10 @@ class _OwnKeys:
 
         Where it is not seen what their trainers run, every report of the project may be theirs, but for those that
         the loops of others make where they are of the legacy trainer that runs a Trainer.
+
+        Args:
+            keys: The keys.
+            results: The results.
         """
         reported = [(home, call, names & keys) for home, call, names in self._reported if names & keys]
         code = self._codes.of_results(results) if reported else None

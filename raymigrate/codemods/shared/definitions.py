@@ -15,6 +15,10 @@ ALL_ATTRIBUTES = ("vars", "__dict__", "getattr", "hasattr", "attrgetter", "asdic
 def drop_definition(context: Context, given: ast.expr) -> bool:
     """Takes away the assignment of a name, and what fills it, where only arguments that go away read it.
 
+    Args:
+        context: The module.
+        given: The argument.
+
     Returns:
         Whether it was removed.
     """

@@ -21,7 +21,11 @@ ADVICE = "Write os.makedirs(..., exist_ok=True)."
 
 
 def folders_asked_for(module: Module) -> Iterator[tuple[ast.Call, bool]]:
-    """The calls that make a folder below a question whether it is there, and whether they can be given exist_ok=."""
+    """The calls that make a folder below a question whether it is there, and whether they can be given exist_ok=.
+
+    Args:
+        module: The module.
+    """
     for call in module.of_type(ast.Call):
         folder = _made(module, call)
         if folder is None or not _is_asked_for(module, call, ast.dump(folder)):

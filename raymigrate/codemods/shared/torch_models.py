@@ -39,7 +39,11 @@ FILES = {CHECKPOINT_FILE: True, MODEL_FILE: False}
 
 
 def loads_model(context: Context) -> str:
-    """How the model of a checkpoint is loaded: by what the file, else others of its project, make checkpoints of."""
+    """How the model of a checkpoint is loaded, by what the file, else other files of its project, make checkpoints of.
+
+    Args:
+        context: The module.
+    """
     module = context.module
     ways = _ways(module)
     if len(ways) != 1:
@@ -54,6 +58,9 @@ def lacks_model_file(context: Context) -> str | None:
     """What to do in place of get_model() of a TorchCheckpoint; None where nothing shows that the file may be missing.
 
     A file that was converted before writes the dict itself, or imports what does so, and there is the name of the file.
+
+    Args:
+        context: The module.
     """
     module = context.module
     texts = [text for home in with_imported(module) for text in _texts(home)]

@@ -19,7 +19,12 @@ ITERATORS = ("iter", "enumerate", "zip")
 
 
 def gives_items(module: Module, call: ast.Call) -> bool:
-    """Whether a call gives the items of its first argument."""
+    """Whether a call gives the items of its first argument.
+
+    Args:
+        module: The module.
+        call: The call.
+    """
     if module.qualified(call.func) in FUNCTIONS or (free_name(module, call.func) == "iter" and len(call.args) == 1):
         return True
     if isinstance(call.func, ast.Attribute):

@@ -236,7 +236,11 @@ def _only_tests(module: Module, node: ast.expr, above: frozenset[ast.AST] = froz
 
 
 def not_converted(name: str) -> str:
-    """Why a loop is left that calls a function of torch.distributed."""
+    """Why a loop is left that calls a function of torch.distributed.
+
+    Args:
+        name: The function.
+    """
     equal = EQUALS.get(name.rpartition(".")[2])
     way = f"is not converted; {equal} can take its place" if equal else "has no equal in accelerate"
     return f"`{name}` {way}"

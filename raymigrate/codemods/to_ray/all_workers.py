@@ -45,7 +45,13 @@ ALONE = ("get_rank", "get_world_size", "is_initialized", "is_available", "Distri
 
 
 def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of what a Trainer does with all workers, where the first one alone comes to it: it ran in one process."""
+    """Tells of what a Trainer does with all workers, where the first one alone comes to it: it ran in one process.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     module = context.module
     same = frozenset[ast.AST](ranks_of_option(outline))  # which make no difference between workers, and are told
     for call, method in module.method_calls(*RUN_TOGETHER):

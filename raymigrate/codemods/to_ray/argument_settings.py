@@ -29,7 +29,13 @@ TOLD = (*dict.fromkeys(str(name) for name, _ in NOTES), FP16, LOADER_PROCESSES)
 
 
 def tell_settings(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of such settings."""
+    """Tells of such settings.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     module = context.module
     for name, place, given in _settings(module):
         value = module.constant(given)
@@ -63,6 +69,10 @@ def batch_size(module: Module) -> int | None:
 def given_at_last(module: Module, name: str) -> ast.expr | EllipsisType | None:
     """What a field of the only TrainingArguments of a script is given in the end; `...` where that is not seen.
 
+    Args:
+        module: The module.
+        name: The field.
+
     Returns:
         The value, None for that of the library.
     """
@@ -77,6 +87,11 @@ def given_at_last(module: Module, name: str) -> ast.expr | EllipsisType | None:
 
 
 def set_later(module: Module, name: str) -> list[Setting]:
-    """The places where a field is set of what is, or may be, TrainingArguments."""
+    """The places where a field is set of what is, or may be, TrainingArguments.
+
+    Args:
+        module: The module.
+        name: The field.
+    """
     kinds = (is_arguments_object, may_be_arguments_object)
     return [one for one in later_settings(module, name) if any(is_kind(module, one.owner) for is_kind in kinds)]

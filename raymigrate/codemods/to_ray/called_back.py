@@ -18,7 +18,12 @@ FOR_ONE = ("_save",)  # which a Trainer calls in the process that saves
 
 
 def called_back(module: Module, training: Training) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """The functions, each with a test of whether it runs on the first worker."""
+    """The functions, each with a test of whether it runs on the first worker.
+
+    Args:
+        module: The module.
+        training: What trains in it.
+    """
     for method in event_methods(module):
         given = parameters(method)
         yield method, f"{given[STATE].arg}.is_world_process_zero" if len(given) > STATE else FIRST

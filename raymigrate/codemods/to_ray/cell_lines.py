@@ -26,7 +26,14 @@ TOO_EARLY = "{} stood after the training, which now starts in a cell below it."
 
 
 def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:
-    """Tells of lines that read what the workers make now, and of those behind the training that run before it now."""
+    """Tells of lines that read what the workers make now, and of those behind the training that run before it now.
+
+    Args:
+        context: The module.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+        trains: What trains in it.
+    """
     script, moved = outline.script, outline.roles.moved()
     steps = [step for node in trains if (step := script.step_of(node)) in moved and step is not None]
     _tell_cells(context, rule, outline, steps)

@@ -17,7 +17,13 @@ READ = "{name} = [{names}]  # Ray does not see what only the body of a class rea
 
 
 def send_names_of_classes(context: Context, outline: Outline, rule: Rule) -> None:
-    """Lets the training function read what the bodies of its classes read of the module."""
+    """Lets the training function read what the bodies of its classes read of the module.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+        rule: The rule of the conversion.
+    """
     in_bodies: dict[str, ast.Name] = {}
     in_functions = set[str]()
     for node in context.module.of_type(ast.Name):

@@ -27,7 +27,14 @@ ADVICE = "Make the name once: above the training function, on the driver, where 
 
 
 def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
-    """Tells of folders whose names each worker makes of the time or of chance."""
+    """Tells of folders whose names each worker makes of the time or of chance.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
     if not outline.may_be_several:
         return
     module = context.module

@@ -24,7 +24,13 @@ ADVICE = "Ask on the driver, before the training function, and give this what co
 
 
 def tell_command_line_helpers(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of calls by which workers come to such a question."""
+    """Tells of calls by which workers come to such a question.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module = context.module
     if not any(map(_asked, with_imported(module)[1:])):
         return

@@ -122,7 +122,11 @@ def run_with_options(module: Module, node: ast.AST) -> ast.Name | None:
 
 
 def folder_calls(module: Module) -> list[ast.Call]:
-    """The calls that ask hydra for the folder that the script was started in, or for a path in it."""
+    """The calls that ask hydra for the folder that the script was started in, or for a path in it.
+
+    Args:
+        module: The module.
+    """
     return list(module.calls(*OF_FOLDER))
 
 

@@ -16,7 +16,13 @@ MESSAGE = (
 
 
 def tell_downloads(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of downloads of the driver that workers need."""
+    """Tells of downloads of the driver that workers need.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module = context.module
     for call in module.calls(*DOWNLOADS):
         library = called_name(module, call).partition(".")[0]

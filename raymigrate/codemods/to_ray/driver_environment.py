@@ -25,7 +25,13 @@ GIVE = 'RunConfig(worker_runtime_env={"env_vars": {...}})'
 
 
 def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
-    """Gives the workers the variables that the script sets for itself in its environment; says which they lack."""
+    """Gives the workers the environment variables that the script sets for itself; says of the others that they lack.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module = context.module
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()

@@ -39,7 +39,14 @@ ADVICE = (
 
 
 def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
-    """Tells of files that all workers write or remove before the training."""
+    """Tells of files that all workers write or remove before the training.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
     if not outline.may_grow:
         return
     module = context.module

@@ -11,7 +11,13 @@ from raymigrate.facts.values import reaching
 
 
 def drop_deletions(context: Context, rule: Rule, outline: Outline) -> None:
-    """Takes names that move out of the `del` statements that stay: they end with the training function."""
+    """Takes names that move out of the `del` statements that stay: they end with the training function.
+
+    Args:
+        context: The module.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module = context.module
     for statement in module.of_type(ast.Delete):
         step = outline.script.step_of(statement)

@@ -48,7 +48,12 @@ class _Ask:
 
 
 def tell_handed_models(context: Context, outline: LaunchedOutline) -> None:
-    """Tells of functions and classes in other files that ask a prepared model for what its wrapper lacks."""
+    """Tells of functions and classes in other files that ask a prepared model for what its wrapper lacks.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module = context.module
     found = list(prepares(module))
     if not found or not is_wrapped(context, outline):

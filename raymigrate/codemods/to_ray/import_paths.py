@@ -26,7 +26,13 @@ ADVICE = 'Give them the absolute path: RunConfig(worker_runtime_env={"env_vars":
 
 
 def tell_import_paths(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of folders that only the driver imports from."""
+    """Tells of folders that only the driver imports from.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module, workers = context.module, set(outline.roles.moved())
     for place, folder in _added(module):
         if outline.script.step_of(place) not in workers and not _is_here(module, folder):

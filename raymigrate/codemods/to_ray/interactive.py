@@ -66,7 +66,13 @@ def tell_interrupts(context: Context, rule: Rule, reached: Collection[ast.AST]) 
 
 
 def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of code of the workers that ends the process as if all were well."""
+    """Tells of code of the workers that ends the process as if all were well.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     module, workers = context.module, set(outline.roles.moved_or_makers())
     ends = [call for call in module.of_type(ast.Call) if ends_process(module, call.func)]
     bare = [raised.exc for raised in module.of_type(ast.Raise) if isinstance(raised.exc, ast.Name)]
@@ -79,7 +85,13 @@ def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
 
 
 def tell_signals(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of code of the workers that sets a handler of signals, which the main thread of a process alone may do."""
+    """Tells of code of the workers that sets a handler of signals, which the main thread of a process alone may do.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     module = context.module
     found = [(call, name) for call in module.of_type(ast.Call) if (name := _sets_handler(module, call))]
     of_workers = run_by_workers(outline) if found else set()

@@ -53,7 +53,12 @@ OVERWRITTEN = (
 
 
 def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
-    """Lets the script's own logging take the place of Ray's on the workers."""
+    """Lets the script's own logging take the place of Ray's on the workers.
+
+    Args:
+        context: The file.
+        outline: What becomes of the script.
+    """
     module = context.module
     workers = outline.roles.moved_or_makers()
     of_workers = set(workers)

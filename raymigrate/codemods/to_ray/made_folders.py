@@ -12,7 +12,13 @@ ON_DRIVER = ", for example on the driver"
 
 
 def make_folders_once(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
-    """Lets the workers make folders that may be there by then."""
+    """Lets the workers make folders that may be there by then.
+
+    Args:
+        context: The file.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     module = context.module
     calls = list(folders_asked_for(module)) if outline.may_grow else []
     steps = run_by_workers(outline) if calls else set()
@@ -26,7 +32,13 @@ def make_folders_once(context: Context, rule: Rule, outline: LaunchedOutline) ->
 
 
 def tell_raced_downloads(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
-    """Tells of datasets that all workers download."""
+    """Tells of datasets that all workers download.
+
+    Args:
+        context: The file.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
     found = list(raced_downloads(context.module)) if outline.may_grow else []
     steps = run_by_workers(outline) if found else set()
     for call, place, where in found:

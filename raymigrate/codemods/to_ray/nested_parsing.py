@@ -13,7 +13,12 @@ from raymigrate.facts.values import is_method_call
 
 
 def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
-    """The steps that make the parser which a step asks within another call; none where anything else asks it too."""
+    """The steps that make the parser which a step asks within another call; none where anything else asks it too.
+
+    Args:
+        script: The script.
+        step: The step.
+    """
     parsers = [call.func.value for call in _parsing(script, step) if _is_given(script, call)]  # type: ignore[attr-defined]
     if len(parsers) != 1 or not isinstance(parsers[0], ast.Name):
         return []

@@ -41,7 +41,12 @@ NAMED = 'sys.modules["__main__"].{name} = {name}  # pickle looks for it there'
 
 
 def send_missing(context: Context, outline: Outline) -> None:
-    """Lets a parser of the workers see which fields of the script's dataclasses have no default."""
+    """Lets a parser of the workers see which fields of the script's dataclasses have no default.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module = context.module
     parsers = [call for call in parsers_of_dataclasses(module) if outline.is_for_workers(call)]
     sent = [each for each in _classes(outline) if outline.roles.of[each] is Role.DEFINITION]
@@ -56,7 +61,12 @@ def send_missing(context: Context, outline: Outline) -> None:
 
 
 def name_classes(context: Context, outline: Outline) -> None:
-    """Lets the Trainer of a worker save arguments whose class the script defines."""
+    """Lets the Trainer of a worker save arguments whose class the script defines.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     for definition in _classes(outline):
         if not defines_arguments(context.module, definition) or _is_base_only(context.module, definition):
             continue
@@ -72,7 +82,12 @@ def name_classes(context: Context, outline: Outline) -> None:
 
 
 def name_saved_classes(context: Context, outline: Outline) -> None:
-    """Lets a worker pickle objects whose class the script defines."""
+    """Lets a worker pickle objects whose class the script defines.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module = context.module
     saved = [(each, call) for call, home, each in saved_classes(module) if home is module]
     saved = [(each, call) for each, call in saved if module.function(each) is None]  # else nobody could pickle it

@@ -37,7 +37,12 @@ ADVICE = "Give TorchTrainer a torch_config=TorchConfig(timeout_s=, backend=) ins
 
 
 def hand_group_to_ray(context: Context, outline: Outline) -> None:
-    """Gives Ray's TorchConfig what a script asks of the process group."""
+    """Gives Ray's TorchConfig what a script asks of the process group.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module = context.module
     _drop_own_group(context, outline)
     _tell_rank_option(context, outline)

@@ -31,7 +31,13 @@ READ = "Read RANK, LOCAL_RANK or WORLD_SIZE there, which Ray Train gives each wo
 
 
 def tell_read(context: Context, rule: Rule, outline: Outline) -> None:
-    """Tells of the variables that the workers read and nothing gives them."""
+    """Tells of the variables that the workers read and nothing gives them.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
     module = context.module
     if "environ" not in module.text and "getenv" not in module.text:
         return

@@ -35,7 +35,13 @@ WAIT = "ray.train.collective.barrier()  # the first worker may still be saving w
 
 
 def wait_for_files(context: Context, outline: Outline, training: Training) -> None:
-    """Lets the workers wait before they load from a folder into which the first of them has saved."""
+    """Lets the workers wait before they load from a folder into which the first of them has saved.
+
+    Args:
+        context: The module.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
     module = context.module
     reached = arrivals(module, training.trains)
     loops: set[ast.AST] = {

@@ -135,7 +135,14 @@ def before_no_load(module: Module, moved: list[ast.stmt]) -> set[ast.stmt]:
 
 
 def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
-    """Tells of files that every worker writes or removes in functions which it calls behind the training."""
+    """Tells of files that every worker writes or removes in functions which it calls behind the training.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
     if not outline.may_grow:
         return
     module, followed = context.module, dict[ast.AST, int]()

@@ -52,7 +52,12 @@ MOST = 6  # that are named
 
 
 def ends(context: Context, steps: Iterable[ast.stmt]) -> set[ast.expr]:
-    """The expressions whose values a notebook shows: the last of their cells, if they stand there for their values."""
+    """The expressions whose values a notebook shows: the last of their cells, if they stand there for their values.
+
+    Args:
+        context: The module.
+        steps: Its statements.
+    """
     is_notebook = context.path.endswith(".ipynb") or any(map(stands_for_cell, steps))
     module = context.module
     return {value for value in ends_of_cells(module) if _is_result(module, value)} if is_notebook else set()
@@ -64,7 +69,14 @@ def is_display(module: Module, call: ast.AST) -> bool:
 
 
 def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:
-    """Tells what was shown and is not any more, and gives the workers a `display`."""
+    """Tells what was shown and is not any more, and gives the workers a `display`.
+
+    Args:
+        context: The module.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+        trains: What trains in it.
+    """
     module = context.module
     moved = outline.roles.moved()
     staying = outline.behind | outline.displayed

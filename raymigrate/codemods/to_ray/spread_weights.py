@@ -31,7 +31,13 @@ ADVICE = "Call trainer.save_model(path) in its place: all workers put the weight
 
 
 def saves_spread_weights(module: Module, outline: Outline, step: ast.stmt) -> bool:
-    """Whether a statement saves a model, in itself or in what it calls, that FSDP spreads over the workers."""
+    """Whether a statement saves a model, in itself or in what it calls, that FSDP spreads over the workers.
+
+    Args:
+        module: The module.
+        outline: What becomes of the script.
+        step: The statement.
+    """
     launched = getattr(outline, "launched", None)
     form = launched.form if launched is not None and outline.use_gpu else None
     is_spread = form is not None and form.environment.get(VARIABLE) == "true"

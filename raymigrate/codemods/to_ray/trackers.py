@@ -52,7 +52,12 @@ DEEPEST = 4  # names and functions behind one another
 
 
 def keep_one_run(context: Context, outline: Outline) -> None:
-    """Keeps the first worker's run of wandb alone, and tells of runs of others that each worker would start."""
+    """Keeps the first worker's run of wandb alone, and tells of runs of others that each worker would start.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module, statements = context.module, context.plan.statements
     workers = set(outline.roles.moved_or_makers())
     started = False

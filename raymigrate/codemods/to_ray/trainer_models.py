@@ -32,7 +32,12 @@ Given = dict[ast.arg, ast.FunctionDef]  # parameters that hold the wrapped model
 
 
 def unwrap_in_trainers(context: Context, outline: LaunchedOutline) -> None:
-    """Reaches through the wrapper of the model in the methods that a Trainer calls in training."""
+    """Reaches through the wrapper of the model in the methods that a Trainer calls in training.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
     module = context.module
     if not is_wrapped(context, outline) or (outline.use_gpu and _is_sharded(module)):
         return

@@ -44,7 +44,13 @@ def path_of(module: Module, folder: ast.expr) -> str | None:
 
 
 def first_look(module: Module, call: ast.Call, folder: ast.expr) -> ast.expr | None:
-    """Where a script first looks into a folder that legacy Ray wrote results into before it uploaded them."""
+    """Where a script first looks into a folder that legacy Ray wrote results into before it uploaded them.
+
+    Args:
+        module: The module.
+        call: The RunConfig.
+        folder: Its local_dir.
+    """
     mentions = (node for node in _mentions(module, folder) if not module.inside(node, call))
     return min((node for node in mentions if _is_looked_at(module, node, call)), key=module.start, default=None)
 

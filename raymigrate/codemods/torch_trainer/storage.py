@@ -77,7 +77,13 @@ TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
 def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    """Converts one of the arguments of a RunConfig that say where results go."""
+    """Converts one of the arguments of a RunConfig that say where results go.
+
+    Args:
+        context: The module.
+        call: The RunConfig.
+        keyword: The argument.
+    """
     if keyword.arg == "local_dir":
         _local_dir(context, call, keyword)
     elif keyword.arg == "storage_path":

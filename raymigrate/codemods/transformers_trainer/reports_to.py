@@ -64,6 +64,10 @@ def tell_loader_processes(context: Context, function: TrainFunction) -> None:
     """Tells that the training rows of Ray Data come without the loader processes that a script asks for.
 
     The legacy trainer started them, and mostly broke: docs/semantics/traps.md#t37.
+
+    Args:
+        context: The module.
+        function: The training function.
     """
     if not function.loads_shard:
         return
@@ -91,6 +95,10 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
 
     In the TrainingArguments of an init function that becomes the training function, report_to gets the value that it
     had in effect. Elsewhere it may be meant for others too: there the training function removes the loggers.
+
+    Args:
+        context: The module.
+        function: The training function.
     """
     module = function.body_module
     anywhere = _made(function)

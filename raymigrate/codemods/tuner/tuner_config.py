@@ -117,6 +117,10 @@ def leave_to_person(context: Context, config: ast.Call) -> None:
     """Leaves a RunConfig of which it is not seen whose it is, but for where results go.
 
     Tune and Train both refuse local_dir= and a relative path; of sync_config= Tune goes on to take a part.
+
+    Args:
+        context: The module.
+        config: The RunConfig.
     """
     with_sync = keyword_argument(config, "sync_config") is not None
     for keyword in config.keywords:

@@ -15,7 +15,12 @@ MAKES_PATH = frozenset(
 
 
 def is_on_disk(module: Module, path: ast.expr) -> bool:
-    """Whether a path is used only where it was found on the disk, under whatever name it has there."""
+    """Whether a path is used only where it was found on the disk, under whatever name it has there.
+
+    Args:
+        module: The module.
+        path: The path.
+    """
     wanted = _stands_for(module, path)
     return any(not wanted.isdisjoint(_stands_for(module, found)) for found in _found(module, path))
 

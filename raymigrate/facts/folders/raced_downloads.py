@@ -21,6 +21,9 @@ RACE = (
 def raced_downloads(module: Module) -> Iterator[tuple[ast.Call, ast.AST, str]]:
     """The calls by which a script downloads a dataset, in source order.
 
+    Args:
+        module: The module.
+
     Returns:
         Each with the place to tell it at, and where it does so, if that is another file: `" (data.py:12)"`.
     """

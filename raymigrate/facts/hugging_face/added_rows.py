@@ -25,6 +25,10 @@ def may_add_rows(module: Module, call: ast.Call) -> bool:
     """Whether a call of resize_token_embeddings() may add rows.
 
     It adds none for the tokens that a tokenizer has in the same checkpoint as the model, without more of them.
+
+    Args:
+        module: The module.
+        call: The call.
     """
     if has_unpacking(call) or argument(call, 1, "pad_to_multiple_of") is not None:
         return True

@@ -17,7 +17,12 @@ ARGUMENTS = "args"  # the parameter of Trainer, and the attribute that holds wha
 
 
 def is_arguments_object(module: Module, node: ast.expr) -> bool:
-    """Whether an object is a TrainingArguments, or one of a class made from it, for sure."""
+    """Whether an object is a TrainingArguments, or one of a class made from it, for sure.
+
+    Args:
+        module: The module.
+        node: The object.
+    """
     if TRAINING_ARGUMENTS in lineage(instance_of(module, node)):
         return True
     declared = declared_class(module, node)

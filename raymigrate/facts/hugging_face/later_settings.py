@@ -59,7 +59,12 @@ class Setting:
 
 
 def later_settings(module: Module, name: str) -> list[Setting]:
-    """The places where a field gets a value, in source order; attributes of this name of any object."""
+    """The places where a field gets a value, in source order; attributes of this name of any object.
+
+    Args:
+        module: The module.
+        name: The field.
+    """
     stores = [Setting(store, store.value, module.assigned(store)) for store in module.stores(name)]
     return sorted((*stores, *_by_call(module).get(name, ())), key=lambda setting: module.start(setting.place))
 

@@ -66,6 +66,10 @@ LIBRARIES = {
 def modality_of(module: Module, call: ast.Call) -> Modality | None:
     """What a call of `from_pretrained` loads something for.
 
+    Args:
+        module: The module.
+        call: The call.
+
     Returns:
         The modality that all signs agree on, those of the object and of its name before those of the rest of the file;
         None where they do not agree, or there are none.

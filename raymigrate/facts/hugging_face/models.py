@@ -84,7 +84,12 @@ def classes_called(module: Module, owner: ast.expr) -> list[str]:
 
 
 def calls_of_classes(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr, list[str]]]:
-    """The calls of a method of classes, as `calls_of_method` gives them, but once, each with all its classes."""
+    """The calls of a method of classes, as `calls_of_method` gives them, but once, each with all classes it may be of.
+
+    Args:
+        module: The module.
+        name: The method.
+    """
     found: dict[ast.Call, list[tuple[ast.expr, ast.expr]]] = {}
     for call, method, owner in calls_of_method(module, name):
         found.setdefault(call, []).append((method, owner))
@@ -144,7 +149,12 @@ def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
 
 
 def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
-    """The models that a value may be or hold: in a dict or list, a pipeline, an object of a class of the script."""
+    """The models that a value may be or hold: in a dict or list, in a pipeline, in an object of a class of the script.
+
+    Args:
+        module: The module.
+        node: The value.
+    """
     found: dict[ast.Call, MadeModel] = {}
     waiting, seen = [Source(module, node)] if may_hold_models(module) else [], set[Source]()
     while waiting:

@@ -23,7 +23,12 @@ OF_PROCESSES = lazy_regex(
 
 
 def variable_read(module: Module, node: ast.AST) -> str | None:
-    """The variable that an expression reads: `os.environ["A"]`, `os.environ.get("A")`; None where it reads none."""
+    """The variable that an expression reads: `os.environ["A"]`, `os.environ.get("A")`; None where it reads none.
+
+    Args:
+        module: The script.
+        node: The expression.
+    """
     key = None
     if isinstance(node, ast.Subscript):
         key = node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
@@ -34,7 +39,12 @@ def variable_read(module: Module, node: ast.AST) -> str | None:
 
 
 def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
-    """Where a script gives a value to one of these variables of the environment: the place of its name, with that."""
+    """Where a script gives a value to one of these variables of the environment: the place of its name, and the name.
+
+    Args:
+        module: The script.
+        names: The variables.
+    """
     for name, key in _named_keys(module):
         if name in names and _is_set(module, key):
             yield key, name
@@ -96,7 +106,13 @@ def gpus_shown(module: Module) -> list[tuple[ast.AST, bool | None]]:
 
 
 def set_by_call(module: Module, step: ast.stmt, names: Collection[str]) -> list[str]:
-    """Which of some variables a statement gives values to, if it is a call that does nothing else."""
+    """Which of some variables a statement gives values to, if it is a call that does nothing else.
+
+    Args:
+        module: The script.
+        step: The statement.
+        names: The variables.
+    """
     call = step.value if isinstance(step, ast.Expr) else None
     if not isinstance(call, ast.Call) or module.qualified(call.func) not in (*SETTERS, f"{ENVIRON}.update"):
         return []
@@ -114,7 +130,13 @@ def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:
 
 
 def copies_variable(module: Module, place: ast.AST, name: str) -> bool:
-    """Whether what `variables_set` found gives a variable the value that it has already: `{name: os.environ[name]}`."""
+    """Whether what `variables_set` found gives a variable the value that it has already: `{name: os.environ[name]}`.
+
+    Args:
+        module: The script.
+        place: The place.
+        name: The variable.
+    """
     value = value_set(module, place)
     return value is not None and _reads(module, module.value(value), name)
 
@@ -128,7 +150,12 @@ def _reads(module: Module, node: ast.expr, name: str) -> bool:
 
 
 def goes_to_environment(module: Module, variables: ast.expr) -> bool:
-    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too."""
+    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too.
+
+    Args:
+        module: The module.
+        variables: The dict.
+    """
     parent = module.parent_of[variables]
     if isinstance(parent, ast.Dict):
         place = parent.values.index(variables) if variables in parent.values else -1

@@ -45,6 +45,10 @@ def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:
 def calls_of_held(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.Call, bool]]:
     """Calls of classes that a variable or a parameter holds: `cls(**arguments)`, `(First if new else Second)()`.
 
+    Args:
+        module: The module.
+        names: The classes.
+
     Returns:
         Each call, and whether it calls one of these in any case.
     """

@@ -35,7 +35,11 @@ class PassedName:
 
 @kept
 def passed_names(module: Module) -> list[PassedName]:
-    """Every use of a name of a library that other files of the project pass on, in source order."""
+    """Every use of a name of a library that other files of the project pass on, in source order.
+
+    Args:
+        module: The module.
+    """
     if module.project is None or not any(_is_of_project(module, statement) for statement in module.imports):
         return []
     search, passed = _Search(module.project), list[PassedName]()

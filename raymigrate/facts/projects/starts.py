@@ -21,7 +21,13 @@ OF_HOLDERS = ("copy", "get", "items", "pop", "popitem", "setdefault", "values") 
 
 
 def ways_in(definition: ast.FunctionDef | ast.ClassDef, module: Module, node: ast.AST) -> frozenset[str]:
-    """The methods of a class that get to a node in it; none of a function, or where it takes an object only."""
+    """The methods of a class that get to a node in it; none of a function, or where it takes an object only.
+
+    Args:
+        definition: The function or class.
+        module: Its module.
+        node: The node.
+    """
     if isinstance(definition, ast.FunctionDef):
         return frozenset()
     return _with_callers(definition, {method.name for method in _methods(definition) if module.inside(node, method)})

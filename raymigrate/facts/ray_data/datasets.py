@@ -94,6 +94,10 @@ def is_dataset(module: Module, node: ast.expr) -> bool:
     So are the items of what legacy `ray.data.from_huggingface` gave for a DatasetDict, those of a split, and what a
     BatchPredictor predicts. A name that leads back to itself is a Dataset if its other values are: `ds = ds.limit(5)`.
     What is found is kept, so that a chain of many is walked once.
+
+    Args:
+        module: The module.
+        node: The expression.
     """
     return _begins(_Value(module, node), _behind_dataset)
 

@@ -13,7 +13,13 @@ LISTS = (ast.List, ast.ListComp, ast.Tuple)
 
 
 def splits_into_columns(module: Module, call: ast.Call, method: str) -> bool | None:
-    """Whether `.str.method(...)` makes several columns, and no column of lists; None where it makes neither."""
+    """Whether `.str.method(...)` makes several columns, and no column of lists; None where it makes neither.
+
+    Args:
+        module: The module.
+        call: The call.
+        method: The name of the method.
+    """
     if method not in SEVERAL:
         return None
     expand = keyword_argument(call, "expand")
@@ -21,7 +27,12 @@ def splits_into_columns(module: Module, call: ast.Call, method: str) -> bool | N
 
 
 def makes_lists(module: Module, given: ast.expr) -> bool:
-    """Whether a function that is called with each cell is seen to give a list: `lambda text: text.split()`."""
+    """Whether a function that is called with each cell is seen to give a list: `lambda text: text.split()`.
+
+    Args:
+        module: The module.
+        given: The function.
+    """
     value, function = module.value(given), module.definition(given)
     if isinstance(value, ast.Lambda):
         results: list[ast.expr | None] = [value.body]

@@ -47,7 +47,13 @@ def meant_as_pattern(module: Module, call: ast.Call) -> str:
 
 
 def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
-    """Whether `.str.method(...)` gives the same for a column of Arrow."""
+    """Whether `.str.method(...)` gives the same for a column of Arrow.
+
+    Args:
+        module: The module.
+        call: The call.
+        method: The name of the method.
+    """
     if method in SPLITS:
         return not has_unpacking(call) and _splits_the_same(module, call, method)
     if method not in PATTERNS:

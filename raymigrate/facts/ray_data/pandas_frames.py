@@ -38,6 +38,10 @@ def dimensions(module: Module, node: ast.expr) -> int:
 
     It is one in every way to it: made by pandas, perhaps through methods. A name that leads back to itself is one if
     its other values are: `df = df.dropna()`.
+
+    Args:
+        module: The module.
+        node: The expression.
     """
     waiting, seen, found = [(node, 0)], set[tuple[ast.expr, int]](), DATAFRAME + 1
     while waiting and found > 0:

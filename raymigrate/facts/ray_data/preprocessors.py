@@ -103,6 +103,10 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
     """The stages of a preprocessor, in order; None where one of them cannot be followed.
 
     Names are followed to what is assigned to them, and nested Chains are laid flat where they hold a BatchMapper.
+
+    Args:
+        module: The module.
+        node: The preprocessor.
     """
     value = module.value(node)
     if not isinstance(value, ast.Call):

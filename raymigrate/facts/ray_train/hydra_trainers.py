@@ -61,6 +61,9 @@ def named_in(text: str, path: str) -> Iterator[NamedTrainer]:
 def made_by_hydra(module: Module) -> Iterator[tuple[ast.Call, list[NamedTrainer], bool]]:
     """The calls of hydra that make a legacy trainer, or may make one.
 
+    Args:
+        module: The module.
+
     Yields:
         The call, the trainers, and whether the settings have the name of one of them.
     """

@@ -52,6 +52,10 @@ def may_hold_own(module: Module, node: ast.expr) -> bool:
     """Whether a value may be or hold an object that pickle cannot save on a worker.
 
     Where a value cannot be followed, it may where the script, or one that imports it, defines classes.
+
+    Args:
+        module: The module.
+        node: The value.
     """
     return _Search(module).finds_own(node)
 

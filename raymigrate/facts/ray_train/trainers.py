@@ -222,6 +222,10 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
     """The classes that an expression may name: those of libraries by their names, the project's with their modules.
 
     There are several where the script chooses: `try: from trl import SFTTrainer as T`, `T = Mine if own else Trainer`.
+
+    Args:
+        module: The module.
+        node: The expression.
     """
     yield from _classes_behind(module, node, set())
 

@@ -64,7 +64,12 @@ def may_be_trial(module: Module, result: ast.expr) -> bool:
 
 
 def legacy_trainers_of(module: Module, result: ast.expr) -> set[str | None]:
-    """The classes of the legacy trainers that the trials fit whose result a value is; None where one may be another."""
+    """The classes of the legacy trainers that trials fit of which a value is a result; None where one may be another.
+
+    Args:
+        module: The module.
+        result: The value.
+    """
     names: set[str | None] = set()
     for tuner in tuners_of(module, result):
         trainable = _trainable(tuner) if tuner is not None else None

@@ -74,6 +74,11 @@ def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
     """Whether code runs only if a class has a name, or takes an argument of it: `if hasattr(cls, "name")`.
 
     So it is with code for other versions of transformers: `if version.parse(transformers.__version__) < ...`.
+
+    Args:
+        module: The module.
+        node: The code.
+        name: The name.
     """
     child = node
     for parent in module.ancestors(node):

@@ -36,6 +36,9 @@ def stubs(nodes: Nodes) -> frozenset[ast.AST]:
     """What binds the name of an import where that fails or is left out: names, classes and functions.
 
     Where current libraries lack what is imported, the stub is what the code gets: then it is none of these.
+
+    Args:
+        nodes: The module.
     """
     return frozenset(
         node
@@ -51,6 +54,9 @@ def former_ways(nodes: Nodes) -> dict[ast.AST, ast.AST]:
 
     `try: from ray.train import RunConfig`, `except ImportError: from ray.air import RunConfig`: it is never reached. So
     it is in the branch of a condition on the version of Ray.
+
+    Args:
+        nodes: The module.
 
     Returns:
         The aliases of such imports, each with that of the import which counts.
@@ -172,7 +178,12 @@ def _statements(block: Block) -> Iterator[ast.stmt]:
 
 
 def given_by_handlers(nodes: Nodes, statement: Import) -> dict[str, ast.AST]:
-    """What the handlers bind that go on where an import fails: by name, the name, class or function that is bound."""
+    """What the handlers bind that go on where an import fails: by name, the name, class or function that is bound.
+
+    Args:
+        nodes: The module.
+        statement: The import.
+    """
     tried = nodes.parent_of[statement]
     if not isinstance(tried, ast.Try) or statement not in tried.body:
         return {}
@@ -193,7 +204,11 @@ def switched_off(nodes: Nodes, statement: Import) -> list[str]:
 
 
 def guarded_imports(nodes: Nodes) -> list[Import]:
-    """The imports that a module can do without: a handler goes on where they fail, or they are made on a condition."""
+    """The imports that a module can do without: a handler goes on where they fail, or they are made on a condition.
+
+    Args:
+        nodes: The module.
+    """
     tried = [block.body for block in nodes.of_type(ast.Try) if any(_goes_on(handler) for handler in block.handlers)]
     chosen = [branch.body for branch in nodes.of_type(ast.If) if _imports_on_condition(branch)]
     found = [statement for block in (*tried, *chosen) for statement in block if isinstance(statement, Import)]

@@ -20,7 +20,11 @@ UNTIL_COMPLETE, RESULT = "run_until_complete", "result"
 
 
 def run_elsewhere(node: ast.AST) -> ast.Attribute | None:
-    """The method that a call runs in a thread: `trainer.fit` of `asyncio.to_thread(trainer.fit)`."""
+    """The method that a call runs in a thread: `trainer.fit` of `asyncio.to_thread(trainer.fit)`.
+
+    Args:
+        node: The call.
+    """
     given = _given(node)
     return given if isinstance(given, ast.Attribute) else None
 

@@ -16,7 +16,12 @@ Place = tuple[Module, ast.AST]
 
 
 def counts_rows(module: Module, node: ast.AST) -> bool:
-    """Whether rows or batches are counted in an expression, or in what its names, attributes and items lead to."""
+    """Whether rows or batches are counted in an expression, or in what its names, attributes and items lead to.
+
+    Args:
+        module: The module.
+        node: The expression.
+    """
     return any(_is_length(part) for _, part in reached(module, node))
 
 

@@ -63,7 +63,12 @@ class Kind(Enum):
 
 
 def kinds_of(module: Module, node: ast.expr) -> frozenset[Kind]:
-    """Everything that a value may be."""
+    """Everything that a value may be.
+
+    Args:
+        module: The module.
+        node: The value.
+    """
     return _Search().kinds(module, node) or frozenset({Kind.UNKNOWN})
 
 

@@ -18,19 +18,33 @@ POSITION = 2  # of it among the arguments of prepare_model()
 
 
 def is_wrapped(module: Module, node: ast.expr) -> bool:
-    """Whether a value may be such a model, unless the script takes the wrapper off itself."""
+    """Whether a value may be such a model, unless the script takes the wrapper off itself.
+
+    Args:
+        module: The module.
+        node: The value.
+    """
     values = module.origins(node)
     takes_off = any(isinstance(value.node, ast.Attribute) and value.node.attr == "module" for value in values)
     return not takes_off and any(_wraps(value.module, value.node) for value in values)
 
 
 def strategy_of(call: ast.Call) -> ast.expr | None:
-    """What says how prepare_model() wraps a model: parallel_strategy=, wrap_ddp= up to Ray 2.2, or the third."""
+    """What says how prepare_model() wraps a model: parallel_strategy=, which was wrap_ddp= up to Ray 2.2, or the third.
+
+    Args:
+        call: The call.
+    """
     return argument(call, POSITION, STRATEGY, "wrap_ddp")
 
 
 def is_wrapped_by_accelerate(module: Module, node: ast.expr) -> bool:
-    """Whether a value may be a model that `accelerator.prepare` has returned."""
+    """Whether a value may be a model that `accelerator.prepare` has returned.
+
+    Args:
+        module: The module.
+        node: The value.
+    """
     prepared = any(is_prepared(source) and not _is_of_ray(source) for source in module.origins(node))
     return prepared and not _takes_steps(module, node)
 

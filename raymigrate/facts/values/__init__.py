@@ -139,6 +139,10 @@ def definition(module: Module, node: ast.expr) -> ast.AST | None:
 def reads(module: Module, node: ast.Name) -> list[ast.Name] | None:
     """Every read that sees the value which a name has at one use of it.
 
+    Args:
+        module: The module.
+        node: The use.
+
     Returns:
         The reads, with this one; None where several bindings may reach this use or another one that sees the value.
     """

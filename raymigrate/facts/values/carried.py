@@ -76,7 +76,12 @@ UNSEEN = Carried(whole=False)
 
 
 def carried(module: Module, node: ast.expr) -> Carried:
-    """The entries that a dict may have where it stands."""
+    """The entries that a dict may have where it stands.
+
+    Args:
+        module: The module.
+        node: The dict.
+    """
     return _carried(module, node, frozenset())
 
 

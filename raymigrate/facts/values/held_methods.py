@@ -12,6 +12,10 @@ def calls_of_method(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.e
     """The calls of a method, or of partial() with it: each call, what gives the method, and the object that it is of.
 
     A call by a name that stands for the method of one of several objects comes once for each of them.
+
+    Args:
+        module: The module.
+        name: The method.
     """
     for method in module.attributes(name):
         if isinstance(method.ctx, ast.Load):

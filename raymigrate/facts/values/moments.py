@@ -23,7 +23,12 @@ EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"}) 
 
 
 def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
-    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value."""
+    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value.
+
+    Args:
+        module: The module.
+        test: The condition.
+    """
     for part in ast.walk(test):
         given = module.value(part) if isinstance(part, ast.Name) else part
         calls = ast.walk(given) if given is not part else (part,)

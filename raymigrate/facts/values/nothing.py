@@ -14,6 +14,10 @@ def may_be_none(module: Module, value: ast.expr) -> bool:
 
     An option without a default is None unless it is given. What is not seen, as the value of a caller or of a
     configuration, may be None as well.
+
+    Args:
+        module: The module.
+        value: The expression.
     """
     sources = module.origins(value)
     for source in sources:

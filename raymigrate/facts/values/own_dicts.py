@@ -38,7 +38,12 @@ class Unpacked:
 
 
 def unpacked_alone(module: Module, call: ast.Call) -> Unpacked | None:
-    """The dict that a call unpacks, if its entries may as well stand in the call; None of any other."""
+    """The dict that a call unpacks, if its entries may as well stand in the call; None of any other.
+
+    Args:
+        module: The module.
+        call: The call.
+    """
     unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
     if len(unpacked) != 1 or has_starred(call.args):
         return None

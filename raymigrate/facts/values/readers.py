@@ -14,6 +14,10 @@ def readers(module: Module, node: ast.expr) -> list[ast.expr]:
 
     The counterpart of `values.sources`: a value that a function of this module returns is followed to the calls of
     that, one that is handed to a function to the parameter.
+
+    Args:
+        module: The module.
+        node: The value.
     """
     found: list[ast.expr] = []
     waiting, seen = [node], set[ast.AST]()
