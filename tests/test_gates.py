@@ -107,6 +107,16 @@ def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
     assert concerns_codemods(text.encode())
 
 
+@pytest.mark.parametrize("text", ["# /// script\n", "from other import *\n", "from other import *; x = 1\n"])
+def test_words_that_begin_or_end_with_a_sign_are_found(text: str) -> None:
+    assert concerns_codemods(text.encode())
+
+
+@pytest.mark.parametrize("text", ["import ray_tools\n", "# ///scripts\n", "model.encode_and_decoded\n"])
+def test_parts_of_words_are_not(text: str) -> None:
+    assert not concerns_codemods(text.encode())
+
+
 def passes(script: Path) -> bool:
     data, options = script.read_bytes(), options_of(script)
     wanted = needles(to_ray=options.to_ray, to_accelerate=options.to_accelerate)

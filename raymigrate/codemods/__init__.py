@@ -128,4 +128,4 @@ def _sought(words: frozenset[str]) -> tuple[frozenset[bytes], re.Pattern[bytes]]
     encoded = {word.encode() for word in words}
     plain = frozenset(word for word in encoded if WORD.fullmatch(word))
     others = sorted(encoded - plain) or [rb"(?!)"]  # no word: an empty pattern would match any file
-    return plain, lazy_regex(rb"\b(?:" + b"|".join(others) + rb")\b")
+    return plain, lazy_regex(rb"(?<!\w)(?:" + b"|".join(others) + rb")(?!\w)")

@@ -32,7 +32,7 @@ MESSAGE = (
 VERSION, ASKS = "ray.__version__", ("importlib.metadata.version", "importlib_metadata.version")
 
 
-@codemod("version", phase=Phase.LIBRARIES)
+@codemod("version", "__version__", phase=Phase.LIBRARIES)
 def versions_as_text(context: Context) -> None:
     """Reports comparisons of Ray's version that come out wrong today, as they are of texts."""
     module = context.module

@@ -113,7 +113,7 @@ def generation_keywords(context: Context) -> None:
             context.manual(RM755, given[0], f"{names}: {found[1]}.{LOADED} {does} today.", advice)
 
 
-@codemod("Config", phase=Phase.LIBRARIES)
+@codemod("config", r"\w*Config", phase=Phase.LIBRARIES)
 def generation_in_configs(context: Context) -> None:
     """Reports `config.num_beams = 4` where config is one of transformers, and `T5Config(max_length=64)`."""
     module = context.module

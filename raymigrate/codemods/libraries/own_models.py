@@ -32,7 +32,7 @@ ADVICE = (
 )
 
 
-@codemod(ABSTRACT, phase=Phase.LIBRARIES)
+@codemod(rf"\w*{ABSTRACT}", phase=Phase.LIBRARIES)
 def own_models(context: Context) -> None:
     """Calls post_init() where a class called init_weights(), and tells of those that call neither."""
     module = context.module

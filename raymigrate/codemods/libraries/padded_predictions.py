@@ -46,7 +46,7 @@ ASKING = frozenset({"isinstance", "len", "type", "dtype", "ndim", "shape", "size
 MOST_NAMES = 8  # through which predictions go, one after the other
 
 
-@codemod("decode", phase=Phase.LIBRARIES)
+@codemod(*DECODES, phase=Phase.LIBRARIES)
 def padded_predictions(context: Context) -> None:
     """Puts the padding token in place of -100 where the predictions of a Trainer are decoded as they are."""
     module = context.module

@@ -24,7 +24,7 @@ UNKNOWN = (ast.Name, ast.Attribute, ast.Subscript)  # values that were followed 
 MESSAGE = "Another process looks for a relative path in its own folder on Ray >= 2.7; now it is made absolute here."
 
 
-@codemod("Checkpoint", phase=Phase.RESULTS)
+@codemod(r"\w*Checkpoint", "BatchPredictor", "resume_from_checkpoint", phase=Phase.RESULTS)
 def sent_checkpoints(context: Context) -> None:
     """Notes where such a checkpoint goes to another process."""
     module = context.module

@@ -132,7 +132,7 @@ MAKERS: Mapping[str, Mapping[str | None, str]] = {
 }
 
 
-@codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", phase=Phase.RESULTS)
+@codemod(*METHODS, phase=Phase.RESULTS)
 def checkpoint_methods(context: Context) -> None:
     """Loads models, tokenizers and arguments from the folder of a checkpoint, as its methods did."""
     for call, method in context.module.method_calls(*METHODS):
