@@ -144,9 +144,7 @@ def test_a_name_that_all_runs_of_a_day_have_is_told(head: str, name: str) -> Non
 
 @pytest.mark.parametrize("name", ["f'{dt.now():%Y%m%d-%H}'", "f'{dt.now().hour}'", "f'{time.localtime().tm_hour}'"])
 def test_a_name_that_all_runs_of_an_hour_have_is_told(name: str) -> None:
-    assert told(f"RunConfig(name={name})") == [
-        "A second run in the same hour has the same name: it goes on"
-    ]
+    assert told(f"RunConfig(name={name})") == ["A second run in the same hour has the same name: it goes on"]
 
 
 def test_a_time_that_is_made_of_a_text_is_as_new_as_the_text() -> None:

@@ -81,9 +81,7 @@ TOLD = {
     ),
     "under a condition": f"{OWN}if data:\n    kwargs['datasets'] = {{}}\n{TRAINER}",
     "read elsewhere": f"{OWN}{TRAINER}show(kwargs)\n",
-    "read elsewhere by another name": (
-        f"kwargs = ours = dict(trainer_init_per_worker=init)\n{TRAINER}show(ours)\n"
-    ),
+    "read elsewhere by another name": (f"kwargs = ours = dict(trainer_init_per_worker=init)\n{TRAINER}show(ours)\n"),
     "two trainers": f"{OWN}{TRAINER}{TRAINER}",
     "bound twice": f"{OWN}kwargs = kwargs or dict(a=1)\n{TRAINER}",
     "a key twice": f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\nkwargs['datasets'] = {{}}\n{TRAINER}",

@@ -29,7 +29,7 @@ IS_COLLECTED = lazy_regex(r"test_.*\.py|.*_test\.py|conftest\.py")
 
 def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Behind | None:
     """What the fixture gives that a parameter of a test or of another fixture names; None where the file has none."""
-    if not _is_given_fixtures(module, function):
+    if not _is_given_fixtures(function, module):
         return None
     fixtures = _seen_by(module, function, parameter.arg)
     if not fixtures:
@@ -40,14 +40,14 @@ def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Be
 def of_conftest(module: Module, parameter: ast.arg) -> Behind:
     """What a fixture of another file gives that a parameter names, where the file has none of that name."""
     function = module.parent_of[module.parent_of[parameter]]
-    if not _is_given_fixtures(module, function):
+    if not _is_given_fixtures(function, module):
         return UNKNOWN
     if _seen_by(module, function, parameter.arg):
         return UNKNOWN
     return next((_given(other, made) for other, made in _of_conftests(module, parameter.arg)), UNKNOWN)
 
 
-def _is_given_fixtures(module: Module, function: ast.AST) -> TypeGuard[ast.FunctionDef]:
+def _is_given_fixtures(function: ast.AST, module: Module) -> TypeGuard[ast.FunctionDef]:
     if not isinstance(function, ast.FunctionDef):
         return False
     return function.name.startswith("test") or function in _fixtures(module).functions
