@@ -88,6 +88,7 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
         ("", "RunConfig(name=f'{datetime.date.today()}-{uuid.uuid4().hex[:8]}')"),
         ("", "RunConfig(name=f'{dt.now():%c}')"),
         ("", "RunConfig(name='a-{:%Y%m%d}-{}'.format(dt.now(), uuid.uuid4()))"),
+        ("", "RunConfig(name='{}-{}'.format('a', time.time()))"),
         ("", "RunConfig(name='{day:%Y%m%d}-{0}'.format(time.time(), day=dt.now()))"),
         ("", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{uuid.uuid4()}'))"),
         ("NAME = 'a'", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{NAME}-%H%M%S'))"),
@@ -141,10 +142,9 @@ def test_a_name_that_all_runs_of_a_day_have_is_told(head: str, name: str) -> Non
     assert told(f"RunConfig(name={name})", head) == ["A second run on the same day has the same name: it goes on"]
 
 
-def test_a_name_that_all_runs_of_an_hour_have_is_told() -> None:
-    assert told("RunConfig(name=f'{dt.now():%Y%m%d-%H}')") == [
-        "A second run in the same hour has the same name: it goes on"
-    ]
+@pytest.mark.parametrize("name", ["f'{dt.now():%Y%m%d-%H}'", "f'{dt.now().hour}'", "f'{time.localtime().tm_hour}'"])
+def test_a_name_that_all_runs_of_an_hour_have_is_told(name: str) -> None:
+    assert told(f"RunConfig(name={name})") == ["A second run in the same hour has the same name: it goes on"]
 
 
 def test_a_time_that_is_made_of_a_text_is_as_new_as_the_text() -> None:

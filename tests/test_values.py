@@ -346,6 +346,10 @@ def test_methods_that_call_each_other_are_followed_only_so_far() -> None:
         ("self.x = 2\nfor h in self.hooks:\n  h()\nf(self.x)", ["1", "2"]),
         ("def swap():\n  self.x = 3\nself.x = 2\nswap()\nf(self.x)", ["1", "3", "2"]),
         ("self.x = 2\nfor i in y:\n  f(self.x)", ["2"]),
+        ("self.x = 2\ny = 3\nf(self.x)", ["2"]),
+        ("self.x = 2\ntry:\n  f(self.x)\n  h()\nexcept E:\n  pass", ["2"]),
+        ("self.x = 2\nsetattr(self, 'x', 3)\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nd[h(), f(self.x)] = 3", ["1", "2"]),
         ("self.x = 2\nself.h(f(self.x))", ["2"]),
         ("self.x = 2\nself.x = f(self.x)", ["2"]),
         ("if a:\n  self.x = 2\nf(self.x)", ["1", "2"]),
@@ -366,6 +370,13 @@ def test_an_attribute_has_the_value_that_its_method_has_just_stored(read: str, f
     lines = "".join(f"    {line}\n" for line in read.splitlines())
     text = f"import os\nclass A:\n  def __init__(self):\n    self.x = 1\n  def g(self):\n{lines}"
     assert comes_from(text) == found
+
+
+@pytest.mark.parametrize("decorator", ["staticmethod", "check"])
+def test_the_first_parameter_of_a_decorated_method_is_no_self_unless_it_is_called_so(decorator: str) -> None:
+    text = f"class A:\n  def __init__(self):\n    self.x = 1\n  @{decorator}\n  def g(self):\n    f(self.x)"
+    assert comes_from(text) == ["1"]
+    assert comes_from(text.replace("g(self)", "g(of)").replace("f(self.x)", "f(of.x)")) == ["of.x"]
 
 
 def test_a_property_may_give_something_else_than_was_stored() -> None:

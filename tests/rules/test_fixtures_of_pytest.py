@@ -87,8 +87,9 @@ def test_a_fixture_of_a_class_is_for_its_methods(
 )
 def test_a_fixture_may_be_in_the_file_that_pytest_reads_first(tmp_path: Path, name: str, is_told: bool) -> None:
     conftest = f"{HEAD}@pytest.fixture\ndef result():\n    return {FIT}\n"
-    test = f"from ray.air import Checkpoint\n{TEST}    assert isinstance(result.checkpoint, Checkpoint)\n"
-    write(tmp_path, {"setup.py": "", "tests/conftest.py": conftest, name: test})
+    test = f"from own import show\nfrom ray.air import Checkpoint\n{TEST}    assert result.checkpoint is Checkpoint\n"
+    test += "\n\nshow(lambda result: result.log_dir)\n"  # whose parameter is nothing of pytest
+    write(tmp_path, {"setup.py": "", "tests/conftest.py": conftest, "tests/own.py": "show = print\n", name: test})
     found = [f for result in convert(tmp_path).results for f in result.findings if f.message.startswith(LOST)]
     assert [finding.path for finding in found] == [str(tmp_path / name)] * is_told
 

@@ -1,6 +1,7 @@
 """RM602: models that are loaded from a checkpoint which another script wrote."""
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from click.testing import CliRunner
@@ -47,12 +48,29 @@ def test_a_model_in_a_checkpoint_of_a_path_is_looked_for_at_either_place(method:
     ("made", "use"),
     [
         ("from_directory(tempfile.mkdtemp())", OPENED),
+        ("from_uri(read()) if args.top else Checkpoint.from_directory(tempfile.mkdtemp())", OPENED),
         ("from_directory(read())", f"args.model.save_pretrained(read())\n{OPENED}"),
         ("from_uri('s3://b/x')", "with checkpoint.as_directory() as folder:\n    read(folder)"),
     ],
 )
 def test_what_the_script_writes_or_what_is_no_model_is_left(made: str, use: str) -> None:
     assert len(converted(SCORE.format(made=made, use=use)).lines("RM602", Kind.CONVERTED)) == 1  # of the class
+
+
+@pytest.mark.parametrize(
+    ("taken", "is_known"),
+    [("Checkpoint.from_directory(run)", True), ("run.checkpoint", True), ("run.model", False), ("run.best()", False)],
+)
+def test_a_checkpoint_of_a_parameter_is_known_by_how_it_is_taken_out(taken: str, is_known: bool) -> None:
+    use = f"def load(run):\n    checkpoint = {taken}\n{indent(OPENED, '    ')}\n"
+    outcome = converted(SCORE.format(made="from_uri('a')", use=use))
+    assert len(outcome.lines("RM602", Kind.CONVERTED)) == 1 + is_known
+
+
+def test_a_checkpoint_beside_another_trainer_may_be_of_that() -> None:
+    other = "from ray.train.xgboost import XGBoostTrainer\n"
+    outcome = converted(other + SCORE.format(made="from_uri(read())", use=f"{OPENED}\nXGBoostTrainer().fit()"))
+    assert not outcome.lines("RM602", Kind.CONVERTED)
 
 
 def test_a_checkpoint_of_current_ray_is_read_as_its_script_says() -> None:

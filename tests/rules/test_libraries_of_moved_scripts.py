@@ -203,10 +203,22 @@ def test_what_keras_trains_is_told_with_the_classes_that_are_gone() -> None:
         KERAS.format(train="predict([[1]])"),
         KERAS.format(train="fit([[1]], [1])").replace("TFAutoModel", "AutoModel"),
         KERAS.format(train="predict([[1]])") + "from sklearn.svm import SVC\nSVC().fit([[1]], [1])\n",
+        KERAS.format(train="predict([[1]])") + 'import job\njob.Model.from_pretrained("a").fit([[1]], [1])\n',
     ],
 )
 def test_other_scripts_with_such_models_or_a_fit_are_not(text: str) -> None:
     assert converted(text, to_ray=True).findings == []
+
+
+def test_a_model_that_may_be_one_of_tensorflow_is_told() -> None:
+    text = KERAS.format(train="fit([[1]], [1])").replace("import TFAutoModel", "import AutoModel, TFAutoModel")
+    text = text.replace("model = TFAutoModel", "chosen = TFAutoModel if __debug__ else AutoModel\nmodel = chosen")
+    assert len(converted(text, to_ray=True).lines("RM802", Kind.MANUAL)) == 1
+
+
+def test_a_script_that_is_on_ray_already_is_not_said_to_stay() -> None:
+    text = "import ray\n" + KERAS.format(train="fit([[1]], [1])")
+    assert not converted(text, to_ray=True).lines("RM802", Kind.MANUAL)
 
 
 def test_a_configuration_makes_such_a_model_too() -> None:

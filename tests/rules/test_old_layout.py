@@ -41,6 +41,7 @@ def test_the_folder_of_a_trial_is_told(line: str) -> None:
         'print("TorchTrainer_run did not end. Is it alive?")',
         'logging_format = "TorchTrainer_%s[%(asctime)s]"',
         'names = {"AccelerateTrainer_*": 1}',
+        're.findall(word, read("TorchTrainer_*"))',
     ],
 )
 def test_other_names_and_runs_that_are_over_are_no_news(line: str) -> None:

@@ -37,6 +37,7 @@ BY_NAME = [
     ("use(result.__dict__['log_dir'])", {"RM604"}),
     ("match result:\n    case Result(log_dir=folder):\n        use(folder)", {"RM604"}),
     ("for n in ('log_dir', 'metrics'):\n    if hasattr(args, n):\n        use(getattr(result, n))", {"RM604"}),
+    ("if hasattr(result, 'path'):\n    use(attrgetter('log_dir')(result))", {"RM604"}),
     ("match result:\n    case Unseen(log_dir=folder):\n        use(folder)", {"RM604"}),
     ("match checkpoint:\n    case Checkpoint(uri=uri) as one:\n        use(uri, one)", {"RM607"}),
     ("match result.metrics:\n    case {'training_iteration': n}:\n        use(n)", {"RM604"}),

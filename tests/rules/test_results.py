@@ -24,6 +24,7 @@ result = trainer.fit()
 print(result.metrics["loss"])
 """
 SOME = {
+    "by one in the middle": "session.report({})\nsession.report(metrics, checkpoint=save(step))\nsession.report({})",
     "else": """
 if step % 5 == 0:
     session.report(metrics, checkpoint=save(step))

@@ -39,6 +39,7 @@ def told(call: str) -> int:
         'tokenizer(texts, return_tensors="tf")',
         'tokenizer.encode(texts, return_tensors="jax")',
         'tokenizer.pad(texts, return_tensors="tf")',
+        'tokenizer.apply_chat_template(texts, return_tensors="tf")',
         'images(texts, return_tensors="tf")',
         'images.preprocess(texts, return_tensors="tf")',
     ],

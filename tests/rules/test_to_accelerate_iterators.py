@@ -52,6 +52,12 @@ def test_a_loop_over_what_is_made_of_a_loader_is_one_over_that(body: str, width:
     assert not any("gets batches of its own share here" in message for message in outcome.messages)
 
 
+def test_a_loop_before_the_training_may_go_over_an_iterator_of_its_own() -> None:
+    first = "batches = iter(loader)\nfor x, y in batches:\n    print(x.shape)\n"
+    body = "    for x, y in loader:\n"
+    assert PREPARED in converted(script(body, 8, above=LOADER + first + OPTIMIZER), to_accelerate=True).text
+
+
 def test_bars_of_two_statements_have_one_name() -> None:
     second = "    with tqdm(other) as bar:\n        for x, y in bar:\n            print(x)\n"
     body = "    with tqdm(loader) as bar:\n        for x, y in bar:\n"

@@ -30,6 +30,7 @@ def told(inner: str = "", outer: str = "", said: str = SAID) -> list[str]:
         ("", "    if time.monotonic() > 9:\n        break\n"),
         ("", "    late = time.time() - begin\n    if late > 9:\n        break\n"),
         ("", "    if os.path.exists('STOP'):\n        break\n"),
+        ("", "    if os.listdir('stops'):\n        break\n"),
         ("", "    if epoch > 1 and Path('STOP').exists():\n        break\n"),
     ],
 )

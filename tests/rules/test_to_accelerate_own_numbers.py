@@ -57,6 +57,11 @@ def test_a_rank_that_no_launcher_sets_is_told(rank: str) -> None:
     assert "init_process_group" not in outcome.text
 
 
+def test_a_local_rank_that_no_option_of_the_file_gives_is_told() -> None:
+    outcome = accelerated(group='dist.init_process_group("nccl", rank=args.local_rank, world_size=args.size)')
+    assert [message for message in outcome.messages if OWN in message]
+
+
 @pytest.mark.parametrize(
     ("group", "rank"),
     [
@@ -102,6 +107,7 @@ def test_variables_whose_names_are_not_seen_are_no_ranks() -> None:
         ("", 'dist.init_process_group("nccl", rank=args.node * 8 + int(os.environ["LOCAL_RANK"]), world_size=16)'),
         ("", 'os.environ["RANK"] = "0"\n    dist.init_process_group("nccl")'),
         ("", 'dist.init_process_group("nccl")\n    os.environ["LOCAL_RANK"] = str(dist.get_rank())'),
+        ('os.environ.update(RANK=os.environ["SLURM_PROCID"])', PLAIN),  # before an Accelerator is made, which reads it
         ('os.environ["RANK"] = os.environ["RANK"].strip()', 'dist.init_process_group("nccl")'),
         ("", 'dist.init_process_group("nccl", rank=0, world_size=1)'),
     ],

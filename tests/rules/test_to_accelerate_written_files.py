@@ -100,15 +100,27 @@ loader = DataLoader(data, batch_size=8, shuffle=True)
         ("wanted(fold)", False),
         ("fold == loader.local_rank", False),
         ("fold in [int(x) for x in data]", False),
+        ("chosen == fold", False),
         ("Settings.best", False),  # which each process sets by itself
     ],
 )
 def test_a_file_is_read_when_it_is_written(test: str, waits: bool) -> None:
-    script = f"for fold in range(2):\n    Settings.best = wanted(fold)\n    if {test}:\n        run(fold)\n"
+    settings = "chosen = wanted(0)\nfor fold in range(2):\n    Settings.best = wanted(fold)\n"
+    script = f"{settings}    if {test}:\n        run(fold)\n"
     outcome = accelerated(FOLD, script, head=HEAD)
     assert "accelerator.save(" in outcome.text
     assert (f'    {WAIT}    return torch.load(f"{{fold}}.pt")' in outcome.text) is waits
     assert is_said(EARLY, outcome.messages) is not waits
+
+
+@pytest.mark.parametrize(("leave", "waits"), [("continue", True), ("return None", False)])
+def test_processes_wait_behind_a_loop_that_each_ends_by_itself_but_not_behind_a_return(leave: str, waits: bool) -> None:
+    loop = (
+        f"def run(fold):\n    for name in data:\n        if wanted(name):\n            {leave}\n        print(name)\n"
+    )
+    outcome = accelerated(FOLD.replace("def run(fold):\n", loop), "run(1)\n", head=HEAD)
+    assert "accelerator.save(" in outcome.text
+    assert (f'    {WAIT}    return torch.load(f"{{fold}}.pt")' in outcome.text) is waits
 
 
 RESUMES = """

@@ -44,6 +44,9 @@ def told(script: str) -> list[int]:
         ("print(result.path)", 0),
         ("if found := result.checkpoint:\n    print(found.path)", 0),
         ("if (found := result.checkpoint) is not None:\n    print(found.path)", 0),
+        ("def show(one):\n    print(one.path)\n\n\nif input():\n    show(result.checkpoint)", 1),
+        ("def show(one):\n    if one:\n        print(one.path)\n\n\nshow(result.checkpoint)", 0),
+        ("import job\nprint(job.name, result.checkpoint.path)", 1),  # which runs behind the training
         ("found = result.checkpoint\nif other := input():\n    print(found.path)", 1),
     ],
 )

@@ -81,11 +81,15 @@ TOLD = {
     ),
     "under a condition": f"{OWN}if data:\n    kwargs['datasets'] = {{}}\n{TRAINER}",
     "read elsewhere": f"{OWN}{TRAINER}show(kwargs)\n",
+    "read elsewhere by another name": (f"kwargs = ours = dict(trainer_init_per_worker=init)\n{TRAINER}show(ours)\n"),
     "two trainers": f"{OWN}{TRAINER}{TRAINER}",
     "bound twice": f"{OWN}kwargs = kwargs or dict(a=1)\n{TRAINER}",
     "a key twice": f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\nkwargs['datasets'] = {{}}\n{TRAINER}",
     "comments": f"kwargs = dict(\n    trainer_init_per_worker=init,  # ours\n)\n{TRAINER}",
     "calls in another order": f"kwargs = dict(trainer_init_per_worker=init, datasets=show())\nshow(1)\n{TRAINER}",
+    "rows that are read before something else is done": (
+        f"kwargs = dict(trainer_init_per_worker=init, datasets=ray.data.read_parquet('rows'))\nshow(1)\n{TRAINER}"
+    ),
     "another value later": (
         "workers = 2\nkwargs = dict(trainer_init_per_worker=init, scaling_config=ScalingConfig(num_workers=workers))\n"
         f"workers = 3\n{TRAINER}"
@@ -160,6 +164,11 @@ def test_the_arguments_of_predictors_are_seen_in_a_dict_of_their_own() -> None:
     assert 'fn_kwargs={"feature_columns": ["text"]}' in outcome.text
     assert "batch_size=8" in outcome.text
     assert not any(name in outcome.text for name in ("options", "made", "BatchPredictor"))
+
+
+def test_what_a_call_gives_may_come_behind_the_method_that_takes_it() -> None:
+    use = 'import jobs\noptions = {"batch_size": jobs.size()}\npredictor.predict(rows, **options)\n'
+    assert "batch_size=jobs.size()" in converted(f"{PREDICTORS}{BATCHES}{use}", unsafe=True).text
 
 
 def test_one_predictor_takes_its_arguments_out_of_a_dict_of_its_own() -> None:

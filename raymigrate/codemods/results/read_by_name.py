@@ -89,8 +89,10 @@ def _fits(asked: Asked, name: str) -> bool:
 def _is_asked_before(asked: Asked) -> bool:
     """Whether a test around getattr() asks the same object for the same name: `hasattr(one, name)`, `in dir(one)`."""
     module, name = asked.owner.module, asked.name
+    if name is None:
+        return False
     child = asked.node
-    for outer in module.ancestors(asked.node) if name is not None else ():
+    for outer in module.ancestors(asked.node):
         tests = list[ast.expr]()
         if isinstance(outer, (ast.If, ast.IfExp)):
             tests = [outer.test] if child in (outer.body if isinstance(outer, ast.If) else [outer.body]) else []
@@ -109,7 +111,7 @@ def _all_of(test: ast.expr) -> list[ast.expr]:
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
-def _asks(test: ast.expr, owner: ast.expr, name: ast.expr | None) -> bool:
+def _asks(test: ast.expr, owner: ast.expr, name: ast.expr) -> bool:
     """Whether a condition is `hasattr(owner, name)` or `name in dir(owner)`."""
     match test:
         case ast.Call(func=ast.Name(id="hasattr"), args=[one, asked]):
@@ -118,7 +120,7 @@ def _asks(test: ast.expr, owner: ast.expr, name: ast.expr | None) -> bool:
             found = (one, asked)
         case _:
             return False
-    return name is not None and [ast.dump(part) for part in found] == [ast.dump(owner), ast.dump(name)]
+    return [ast.dump(part) for part in found] == [ast.dump(owner), ast.dump(name)]
 
 
 def _is_of_trainer(owner: Source) -> bool:

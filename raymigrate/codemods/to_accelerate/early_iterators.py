@@ -39,7 +39,6 @@ def _made_of_them(training: Training, loop: Loop) -> Iterator[tuple[ast.Name, as
     while waiting:
         for part in ast.walk(waiting.pop()):
             value = held(training.module, part) if isinstance(part, ast.Name) else None
-            is_wrapped = value is not None and training.unwrapped(part) is not part  # type: ignore[arg-type]
-            if isinstance(part, ast.Name) and isinstance(value, ast.Call) and is_wrapped:
+            if isinstance(part, ast.Name) and isinstance(value, ast.Call) and training.unwrapped(part) is not part:
                 waiting += value.args
                 yield part, value

@@ -10,7 +10,7 @@ import ast
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.functions import returns
@@ -29,7 +29,7 @@ IS_COLLECTED = lazy_regex(r"test_.*\.py|.*_test\.py|conftest\.py")
 
 def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Behind | None:
     """What the fixture gives that a parameter of a test or of another fixture names; None where the file has none."""
-    if not isinstance(function, ast.FunctionDef) or not _is_given_fixtures(module, function):
+    if not _is_given_fixtures(function, module):
         return None
     fixtures = _seen_by(module, function, parameter.arg)
     if not fixtures:
@@ -40,14 +40,16 @@ def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Be
 def of_conftest(module: Module, parameter: ast.arg) -> Behind:
     """What a fixture of another file gives that a parameter names, where the file has none of that name."""
     function = module.parent_of[module.parent_of[parameter]]
-    if not isinstance(function, ast.FunctionDef) or not _is_given_fixtures(module, function):
+    if not _is_given_fixtures(function, module):
         return UNKNOWN
     if _seen_by(module, function, parameter.arg):
         return UNKNOWN
     return next((_given(other, made) for other, made in _of_conftests(module, parameter.arg)), UNKNOWN)
 
 
-def _is_given_fixtures(module: Module, function: ast.FunctionDef) -> bool:
+def _is_given_fixtures(function: ast.AST, module: Module) -> TypeGuard[ast.FunctionDef]:
+    if not isinstance(function, ast.FunctionDef):
+        return False
     return function.name.startswith("test") or function in _fixtures(module).functions
 
 
@@ -56,8 +58,8 @@ def _seen_by(module: Module, function: ast.FunctionDef, name: str) -> list[ast.F
 
     A fixture that takes one of its own name takes the one further out.
     """
-    fixtures, around = _fixtures(module), module.parent_of[function]
-    for owner in [around, None] if isinstance(around, ast.ClassDef) else [None]:
+    fixtures = _fixtures(module)
+    for owner in (module.parent_of[function], None):
         found = fixtures.by_owner.get((owner, name), [])
         if found and function not in found:
             return found
@@ -90,14 +92,14 @@ class Fixtures:
         yields: What their functions yield.
     """
 
-    by_owner: dict[tuple[ast.ClassDef | None, str], list[ast.FunctionDef]]
+    by_owner: dict[tuple[ast.AST | None, str], list[ast.FunctionDef]]
     functions: frozenset[ast.FunctionDef]
     yields: dict[ast.FunctionDef, list[ast.Yield]]
 
 
 @kept
 def _fixtures(module: Module) -> Fixtures:
-    found: dict[tuple[ast.ClassDef | None, str], list[ast.FunctionDef]] = {}
+    found: dict[tuple[ast.AST | None, str], list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef) if "fixture" in module.text else ():
         assert isinstance(function, ast.FunctionDef)
         around = module.parent_of[function]

@@ -63,8 +63,6 @@ def _stored(module: Module, statement: ast.stmt, owner: str, name: str) -> ast.e
 
 def _run_before(parent: ast.AST, block: list[ast.stmt] | None) -> list[ast.AST]:
     """The parts of a statement that may run before what is read in its head, or in a block of it."""
-    if not isinstance(parent, ast.stmt):
-        return []
     inner = [statement for part in blocks(parent) for statement in part]
     if isinstance(parent, LOOPS) or (isinstance(parent, TRY) and block is not parent.body):
         return [*ast.iter_child_nodes(parent)]

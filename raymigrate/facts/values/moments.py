@@ -13,7 +13,9 @@ CLOCKS = frozenset(
     }
 )
 TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
-ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
+ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")}) | {
+    *("os.listdir", "glob.glob"),
+}
 # By which processes ask each other.
 AGREES = (
     *("torch.distributed.", "ray.train.collective."),
@@ -39,19 +41,15 @@ def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
 
 def is_agreed(module: Module, asked: ast.expr) -> bool:
     """Whether all processes are given one answer, which a name holds: `dist.all_reduce(late)`."""
-    calls = (_call_around(module, use) for use in module.uses_of(asked))
-    return any(call is not None and called_name(module, call).startswith(AGREES) for call in calls)
+    return any(called_name(module, _around(module, use)).startswith(AGREES) for use in module.uses_of(asked))
 
 
-def _call_around(module: Module, use: ast.AST) -> ast.Call | None:
-    """The call that a value is given to, itself or in a list: `broadcast_object_list([seed])`."""
+def _around(module: Module, use: ast.AST) -> ast.AST:
+    """What a value is given to, itself or in a list: `broadcast_object_list([seed])`."""
     outer = module.parent_of[use]
-    outer = module.parent_of[outer] if isinstance(outer, ast.List) else outer
-    return outer if isinstance(outer, ast.Call) else None
+    return module.parent_of[outer] if isinstance(outer, ast.List) else outer
 
 
 def _is_asked_now(module: Module, call: ast.Call) -> bool:
     name = called_name(module, call)
-    if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
-        return True
-    return not name and is_method_call(call, *EXISTS)
+    return name in CLOCKS | TIMES | ON_DISK or (not name and is_method_call(call, *EXISTS))

@@ -130,18 +130,12 @@ def _may_come_later(module: Module, unpacked: ast.keyword, values: list[ast.expr
             return False
         if not isinstance(outer, (ast.Assign, ast.AnnAssign)):  # whose targets are evaluated behind the value
             parts = list(ast.iter_child_nodes(outer))
-            given = parts[: parts.index(inner)]
-            before += given[1:] if inner is unpacked and _is_way(given[0]) else given
+            before += parts[1 if inner is unpacked else 0 : parts.index(inner)]  # not the function, which is a name
         inner = outer
     found = [part for node in before for part in ast.walk(node)]
     if all(_is_plain(module, part) for part in found):
         return True
     return not any(_has_effect(module, part) for node in (*before, *values) for part in ast.walk(node))
-
-
-def _is_way(function: ast.AST) -> bool:
-    """Whether a function is named without a call: `predictor.predict`."""
-    return all(isinstance(part, (ast.Name, ast.Attribute, ast.expr_context)) for part in ast.walk(function))
 
 
 def _has_effect(module: Module, part: ast.AST) -> bool:
