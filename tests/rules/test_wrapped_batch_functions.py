@@ -165,3 +165,35 @@ TransformersTrainer(
 )
 def test_the_function_of_a_batch_mapper_gets_a_copy_only_if_it_may_change_it(given: str, *, is_copied: bool) -> None:
     assert ("zero_copy_batch=False" in converted(MAPPER.format(given=given)).text) is is_copied
+
+
+FRAMES = """
+from functools import partial
+import ray
+from ray.air import session
+
+
+def lengths(tokenizer, batch):
+    return {{"n": tokenizer(batch["text"].values)}}
+
+
+def listed(tokenizer, batch):
+    return {{"n": tokenizer(list(batch["text"]))}}
+
+
+rows = ray.data.read_parquet("rows").map_batches({given}, batch_format="pandas")
+session.report({{}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "differs"),
+    [
+        ("partial(lengths, tokenizer)", True),
+        ("partial(listed, tokenizer)", False),
+        ("lambda batch: lengths(tokenizer, batch)", True),
+        ("lambda batch: listed(tokenizer, batch)", False),
+    ],
+)
+def test_the_frame_that_comes_after_the_filled_arguments_may_be_one_of_arrow(given: str, *, differs: bool) -> None:
+    assert bool(converted(FRAMES.format(given=given)).lines("RM515", Kind.CONVERTED)) is differs
