@@ -104,6 +104,41 @@ def test_a_configuration_that_nobody_can_see_is_told(text: str, is_told: bool) -
     assert bool([note for note in notes if note.code == "RM107" and '"num_rows"' in note.message]) == is_told
 
 
+FIELDS = """
+import dataclasses
+
+
+@dataclasses.dataclass
+class Settings:
+    lr: float = 1e-5
+    steps: int = 8
+
+
+class Job:
+    def __init__(self, settings: Settings):
+        self.settings = settings
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "config", "is_told"),
+    [
+        ("", "dataclasses.asdict(Settings(lr=1))", False),
+        ("settings = Settings()", "dataclasses.asdict(settings)", False),
+        ("job = Job(Settings())", "dataclasses.asdict(job.settings)", False),
+        ("settings = Settings(**load())", "{**dataclasses.asdict(settings)}", False),
+        ("settings = load()", "dataclasses.asdict(settings)", True),
+        ("settings = {**dataclasses.asdict(Settings()), **load()}", "settings", True),
+    ],
+)
+def test_the_fields_of_a_dataclass_are_all_that_its_dict_has(made: str, config: str, *, is_told: bool) -> None:
+    text = script(config=config, body="args = TrainingArguments(**config)")
+    text = text.replace("trainer = T", f"{FIELDS}{made}\ntrainer = T")
+    notes = [finding for finding in convert(text, "train.py").findings if finding.kind is Kind.NOTE]
+    assert bool([note for note in notes if note.code == "RM107" and '"num_rows"' in note.message]) == is_told
+
+
 @pytest.mark.parametrize(
     ("signature", "config"),
     [

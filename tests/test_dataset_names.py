@@ -32,7 +32,15 @@ def converted(given: str, head: str = "") -> tuple[str, list[tuple[Kind, str]]]:
         ("class C:\n    name = 'glue'", "C.name", 'print(load_dataset("nyu-mll/" + C.name))'),
         ("C = {'name': 'glue'}", "C['name']", "print(load_dataset(\"nyu-mll/\" + C['name']))"),
         ("NAME = 'imdb'\nNAME = 'glue'", "NAME", 'NAME = "nyu-mll/glue"'),
-        ("def f(name='glue'):\n    return load_dataset(name)\nf()", "'csv'", 'load_dataset(f"nyu-mll/{name}")'),
+        ("def f(name='glue'):\n    return load_dataset(name)\nf()", "'csv'", 'def f(name="nyu-mll/glue"):'),
+        ("def f(a, *, name='glue'):\n    return load_dataset(name, a)\nf(1)", "'csv'", 'name="nyu-mll/glue"):'),
+        ("def f(name):\n    return load_dataset(path=name)\nf('glue')", "'csv'", 'f("nyu-mll/glue")'),
+        ("def f(a, name):\n    return load_dataset(name)\nf(1, name='glue')", "'csv'", 'f(1, name="nyu-mll/glue")'),
+        (
+            "def f():\n    name = 'glue'\n    print(name)\n    load_dataset(name)",
+            "'csv'",
+            'load_dataset(f"nyu-mll/{name}")',
+        ),
     ],
 )
 def test_a_name_that_is_known_gets_its_namespace(head: str, given: str, line: str) -> None:
@@ -57,6 +65,33 @@ def test_a_name_that_it_can_be_is_told(head: str, given: str, name: str) -> None
     _, findings = converted(given, head)
     assert [kind for kind, _ in findings] == [Kind.MANUAL]
     assert f'"{name}"' in findings[0][1]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(name='glue'):\n    print(name)\n    return load_dataset(name)\nf()",
+        "def f(name):\n    print(name)\n    return load_dataset(name)\nf('glue')",
+        "class A:\n    def __init__(self, n='glue'):\n        self.n = n\n"
+        "    def f(self):\n        load_dataset(self.n)\nA().f()",
+        "class A:\n    n = 'glue'\n    def f(self):\n        name = self.n\n        load_dataset(name)\nA().f()",
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    n: str = 'glue'\na = A()\nload_dataset(a.n)",
+        "def f(config):\n    load_dataset(config['n'])\nf({'n': 'glue'})",
+        "import types\na = types.SimpleNamespace(n='glue')\nload_dataset(a.n)",
+    ],
+)
+def test_a_name_that_others_may_give_is_told_and_the_call_adds_nothing_to_it(code: str) -> None:
+    after, findings = converted("'csv'", code)
+    assert "nyu-mll" not in after
+    assert [kind for kind, _ in findings] == [Kind.MANUAL]
+    assert '"glue"' in findings[0][1]
+
+
+@pytest.mark.parametrize(
+    "code", ["def f(name='trec'):\n    load_dataset(name)\nf()", "def f(n):\n    load_dataset(n)\nf('trec')"]
+)
+def test_the_copy_of_a_script_is_not_asked_for_where_others_may_be_loaded(code: str) -> None:
+    assert "revision" not in converted("'csv'", code)[0]
 
 
 def test_a_name_of_which_nothing_is_known_is_told_and_none_is_guessed() -> None:

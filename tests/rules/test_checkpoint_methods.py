@@ -131,7 +131,7 @@ NEW_RUN, OLDER = 'os.path.join(folder, "checkpoint")', "folder itself in one tha
     ("load", "uses"),
     [
         ("return checkpoint.get_model(model_class)", EXPORTED + 'load(Checkpoint.from_directory("exported"))'),
-        ("return checkpoint.get_tokenizer(model_class)", EXPORTED + 'load(Checkpoint("exported"))'),
+        ("return checkpoint.get_tokenizer(*model_class)", EXPORTED + 'load(Checkpoint("exported"))'),
         (
             "return TransformersCheckpoint.from_checkpoint(checkpoint).get_model(model_class)",
             EXPORTED + "load(found())",
@@ -150,11 +150,35 @@ def test_a_step_for_a_checkpoint_of_either_layout_tells_where_its_files_are(load
     assert told and all(OLDER in text for text in told)
 
 
-@pytest.mark.parametrize("get", ["get_model(made())", "get_tokenizer(made())"])
+@pytest.mark.parametrize("get", ["get_model(made())", "get_tokenizer(*made())", "get_tokenizer(Own.from_pretrained)"])
 def test_a_step_for_a_checkpoint_of_a_converted_run_names_its_folder(get: str) -> None:
     outcome = converted(TRAINED.format(load="pass", uses=f"print(result.checkpoint.{get})"))
     assert any(NEW_RUN in text for text in outcome.messages)
     assert not any(OLDER in text for text in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("get", "now"),
+    [
+        ("get_tokenizer(type(tok))", "type(tok).from_pretrained("),
+        ("get_tokenizer(tok.__class__, use_fast=True)", "tok.__class__.from_pretrained("),
+        ("get_tokenizer(tokenizer=tokenizer_class)", "tokenizer_class.from_pretrained("),
+        ("get_tokenizer(made())", "made().from_pretrained("),
+        ("get_model(type(model))", "type(model).from_pretrained("),
+        ("get_model(model=model.__class__)", "model.__class__.from_pretrained("),
+    ],
+)
+def test_a_class_may_be_any_expression_that_is_one(get: str, now: str) -> None:
+    outcome = converted(TRAINED.format(load="pass", uses=f"loaded = result.checkpoint.{get}"))
+    assert f'loaded = {now}os.path.join(checkpoint_dir, "checkpoint")' in outcome.text
+    assert not outcome.lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("get", ["get_model(model)", "get_model(type(model)())", "get_model(made.type(model))"])
+def test_what_may_be_a_model_is_left_to_a_person(get: str) -> None:
+    outcome = converted(TRAINED.format(load="pass", uses=f"loaded = result.checkpoint.{get}"))
+    assert f"loaded = result.checkpoint.{get}" in outcome.text
+    assert outcome.lines("RM601", Kind.MANUAL)
 
 
 LIGHTNING = """

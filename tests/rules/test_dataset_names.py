@@ -291,8 +291,16 @@ def test_the_attribute_of_an_object_is_what_its_class_says() -> None:
 
 
 @pytest.mark.parametrize("given", ["cfg.dataset", "path=cfg.dataset", "name"])
+def test_the_field_of_a_configuration_is_told_and_not_completed_at_the_call(given: str) -> None:
+    outcome = converted(f"{OF_CONFIGURATION}cfg = Config()\nname = cfg.dataset\nprint(name)\nload_dataset({given})\n")
+    assert "stanfordnlp" not in outcome.text
+    assert all(message.endswith('Use "stanfordnlp/imdb" where the name is set.') for message in told_of(outcome))
+
+
+@pytest.mark.parametrize("given", ["Config.dataset", "path=Config.dataset", "name"])
 def test_nobody_is_told_to_change_a_name_that_other_calls_complete(given: str) -> None:
-    first = converted(f"{OF_CONFIGURATION}cfg = Config()\nname = cfg.dataset\nprint(name)\nload_dataset({given})\n")
+    script = OF_CONFIGURATION.replace("@dataclass\n", "").replace(": str", "")
+    first = converted(f"{script}name = Config.dataset\nprint(name)\nload_dataset({given})\n")
     assert '"stanfordnlp/' in first.text
     for outcome in (first, converted(first.text)):
         [message] = told_of(outcome)

@@ -12,13 +12,13 @@ from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE, is_gone, stages_of
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts import values
 from raymigrate.facts.ray_data.datasets import IN_MEMORY, is_mapped
 from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none
+from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
 RM107 = Rule(
@@ -259,7 +259,7 @@ def _hand_over_counts(context: Context, function: TrainFunction, name: str | Non
 def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:
     """Whether neither a configuration nor what the init function reads of it can be seen."""
     module = function.context.module
-    return values.entries(module, config) is None and module.constant(config) is not None and function.passes_config_on
+    return not carried(module, config).whole and module.constant(config) is not None and function.passes_config_on
 
 
 def _drop_without_use(context: Context, call: TrainerCall) -> bool:

@@ -11,6 +11,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.settled_names import LOADERS, is_settled, names_datasets_only
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.folders.local_paths import is_on_disk
@@ -49,11 +50,6 @@ RM715 = Rule(
     "https://huggingface.co/docs/datasets/loading",
 )
 
-LOADERS = tuple(
-    f"datasets{module}.{name}"
-    for module in ("", ".load")
-    for name in ("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names")
-)
 # Names that datasets resolves itself, without the Hub (datasets.packaged_modules).
 PACKAGED = frozenset(
     [
@@ -147,7 +143,8 @@ def dataset_names(context: Context) -> None:
             _several_names(context, told, given, found)
         scripts = [value for _, value in found if isinstance(value, str) and value in SCRIPTS]
         if scripts:
-            _parquet_copy(context, call, given, SCRIPTS[scripts[0]], sure=len(found) == 1)
+            sure = len(found) == 1 and is_settled(context.module, given, found[0][0])
+            _parquet_copy(context, call, given, SCRIPTS[scripts[0]], sure=sure)
     told.report()
 
 
@@ -213,8 +210,12 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
         told.add(given, f"{message}, unless it is a local folder.", place=source.node if is_here else given)
         return
     namespace = NAMESPACES[str(name)]
+    where_written = source.node is given or names_datasets_only(context.module, source)
+    if not where_written and not is_settled(context.module, given, source):
+        told.add_name(given, source, str(name))
+        return
     if context.converts(RM714, given, f'{message}; now "{namespace}/{name}".'):
-        if source.node is given or _names_datasets_only(context, source):
+        if where_written:
             context.plan.replace(source.node, f'"{namespace}/{name}"')
             return
         told.with_namespace.add(source.node)
@@ -315,34 +316,6 @@ def _dicts(module: Module, node: ast.AST) -> list[ast.expr]:
 def is_short(name: object) -> bool:
     """Whether a name is one without a namespace, for which the Hub would be asked."""
     return isinstance(name, str) and SHORT.fullmatch(name) is not None and name not in PACKAGED
-
-
-def _names_datasets_only(context: Context, source: Source) -> bool:
-    """Whether a literal is assigned to a name that only loaders of datasets are given."""
-    module = context.module
-    statement = module.parent_of.get(source.node)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
-    if source.module is not module or not isinstance(target, ast.Name) or module.assigned(target) is not source.node:
-        return False
-    if isinstance(statement, ast.Assign) and len(statement.targets) != 1:
-        return False
-    scope = module.bound_in(target)
-    if scope is None or isinstance(scope.node, ast.ClassDef) or is_exported(module, target.id):
-        return False
-    if module.project is not None and scope.node is module.tree:
-        definition = Definition(module, target, target.id)
-        return answer(module.project, "names datasets only", definition, _are_all_loaded)
-    return all(_is_loaded(module, use) for use in module.uses(target.id, scope))
-
-
-def _are_all_loaded(uses: Uses) -> bool:
-    return not uses.unclear and all(_is_loaded(module, node) for module, node in uses.reads)
-
-
-def _is_loaded(module: Module, use: ast.expr) -> bool:
-    """Whether an expression is the name that a loader is given."""
-    call = module.taking(use)
-    return call is not None and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
 
 
 def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:

@@ -13,7 +13,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
-from raymigrate.codemods.libraries.dataset_names import LOADERS, NAMESPACES, RM715, SCRIPTS
+from raymigrate.codemods.libraries.dataset_names import NAMESPACES, RM715, SCRIPTS
+from raymigrate.codemods.libraries.settled_names import LOADERS
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.values import argument, constants, keyword_argument

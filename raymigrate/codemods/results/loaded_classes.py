@@ -6,6 +6,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
+from raymigrate.facts.values.arguments import is_call_by_name
 
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 
@@ -26,7 +27,22 @@ def loaded_class(module: Module, call: ast.Call, method: str) -> ast.expr | None
     if isinstance(module.definition(given), ast.ClassDef):
         return given
     name = module.qualified(given) or ""
-    return given if name.rpartition(".")[2][:1].isupper() else None
+    is_class = name.rpartition(".")[2][:1].isupper() or _is_class_of_object(given)
+    return given if is_class or (method == "get_tokenizer" and _is_plain(given)) else None
+
+
+def _is_class_of_object(given: ast.expr) -> bool:
+    """Whether an expression is the class of an object: `type(model)`, `model.__class__`."""
+    if isinstance(given, ast.Attribute):
+        return given.attr == "__class__"
+    return is_call_by_name(given, "type") and len(given.args) == 1 and not given.keywords
+
+
+def _is_plain(given: ast.expr) -> bool:
+    """Whether an expression can have from_pretrained(), as all that get_tokenizer() takes, and is not that method."""
+    if isinstance(given, ast.Attribute):
+        return given.attr != "from_pretrained"
+    return isinstance(given, (ast.Name, ast.Call))
 
 
 def is_of_transformers(context: Context, made: ast.expr) -> bool:

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterable
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.dataset_names import LOADERS, RAISES, RM714, advice_of, is_short
+from raymigrate.codemods.libraries.dataset_names import RAISES, RM714, advice_of, is_short
+from raymigrate.codemods.libraries.settled_names import LOADERS
 from raymigrate.codemods.to_ray.launch_line import Launch
 from raymigrate.facts.projects.command_lines import MAY_READ, METHODS
 from raymigrate.facts.values import Source, argument, constants, last_name

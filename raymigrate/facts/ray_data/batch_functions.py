@@ -4,8 +4,14 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from raymigrate.facts.projects.places import functions_behind
+from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.values.arguments import all_arguments, has_starred
+from raymigrate.facts.values.partials import function_of as partial_of
+
+DEEPEST = 3  # functions that hand a batch on, one to the next
 
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
@@ -99,20 +105,40 @@ class BatchFunction:
     Args:
         module: The module.
         node: What is given as `fn`: a name, a lambda, or anything else; or the function itself.
+        depth: How many functions handed the batch on to this one.
     """
 
-    def __init__(self, module: Module, node: ast.expr | ast.FunctionDef) -> None:
-        found = None if isinstance(node, (ast.Lambda, ast.FunctionDef)) else module.elsewhere(node)
+    def __init__(self, module: Module, node: ast.expr | ast.FunctionDef, depth: int = 0) -> None:
+        wrapped = self._out_of_partial(module, node)
+        found = None if isinstance(wrapped, (ast.Lambda, ast.FunctionDef)) else module.elsewhere(wrapped)
         self.module = module if found is None else found.module
         self.given = node
+        self._wrapped = wrapped
+        self._depth = depth
         self.elsewhere = found is not None
-        self.node = self._body_of(found.node if found is not None else self._definition(node))
+        self.node = self._body_of(found.node if found is not None else self._definition(wrapped))
+
+    def _out_of_partial(self, module: Module, node: ast.expr | ast.FunctionDef) -> ast.expr | ast.FunctionDef:
+        """The function that `partial(function, ...)` fills arguments of, which are kept; anything else as it is."""
+        self._filled: int | None = 0
+        self._named = frozenset[str]()
+        call = None if isinstance(node, ast.FunctionDef) else module.value(node)
+        function = partial_of(module, call) if isinstance(call, ast.Call) else None
+        if function is None or not isinstance(call, ast.Call) or function is call.func:
+            return node
+        self._filled = None if has_starred(call.args) else len(call.args) - 1
+        self._named = frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
+        return function
 
     def _definition(self, node: ast.expr | ast.FunctionDef) -> ast.AST | None:
         if isinstance(node, ast.FunctionDef):
             return node
         value = self.module.value(node)
-        return value if isinstance(value, ast.Lambda) else self.module.definition(node)
+        found = value if isinstance(value, ast.Lambda) else self.module.definition(node)
+        if isinstance(found, (ast.Lambda, ast.FunctionDef, ast.ClassDef)):
+            return found
+        several = list(functions_behind(self.module, node))  # `self.encode`, an object that can be called
+        return several[0] if len(several) == 1 else None
 
     def _body_of(self, found: ast.AST | None) -> ast.FunctionDef | ast.Lambda | None:
         if isinstance(found, ast.ClassDef):
@@ -123,8 +149,8 @@ class BatchFunction:
     @property
     def described(self) -> str:
         """What to call it at the head of a sentence."""
-        named = isinstance(self.given, (ast.Name, ast.Attribute))
-        return f"{ast.unparse(self.given)}()" if named else "The function"
+        named = isinstance(self._wrapped, (ast.Name, ast.Attribute))
+        return f"{ast.unparse(self._wrapped)}()" if named else "The function"
 
     @property
     def visible(self) -> bool:
@@ -136,9 +162,31 @@ class BatchFunction:
         """The name of the batch."""
         assert self.node is not None
         names = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)]
-        if isinstance(self.module.parent_of.get(self.node), ast.ClassDef):
-            names = names[1:]
-        return names[0] if names else None
+        if self._filled is None:
+            return None
+        names = names[self._filled + self._is_method :]
+        return names[0] if names and names[0] not in self._named else None
+
+    @property
+    def _is_method(self) -> bool:
+        """Whether Python itself fills the first parameter."""
+        is_in_class = self.node is not None and isinstance(self.module.parent_of.get(self.node), ast.ClassDef)
+        return is_in_class and isinstance(self.node, ast.FunctionDef) and not is_static(self.node)
+
+    @cached_property
+    def _handed_on(self) -> list["BatchFunction"]:
+        """The functions of the project that get the whole batch: `clean` of `lambda batch: clean(batch, "text")`."""
+        calls = [node for node in self._body if isinstance(node, ast.Call)] if self._depth < DEEPEST else []
+        found: list[BatchFunction] = []
+        for call in calls:
+            for given in filter(self._is_batch, all_arguments(call)):
+                other = BatchFunction(self.module, call.func, self._depth + 1)
+                is_called = isinstance(other.node, ast.Lambda) or getattr(other.node, "name", "__call__") != "__call__"
+                if other.node is None or not is_called or self.module.statement(call).lineno > self._frozen_from:
+                    continue
+                other.parameter = parameter_for(other.node, call, given, int(other._is_method)) or None
+                found += [other] if other.visible else []
+        return found
 
     @cached_property
     def _body(self) -> list[ast.AST]:
@@ -199,7 +247,8 @@ class BatchFunction:
         Args:
             batch_format: "pandas" or "numpy".
         """
-        return any(node.lineno < self._frozen_from and self._writes(node, batch_format) for node in self._changes)
+        own = any(node.lineno < self._frozen_from and self._writes(node, batch_format) for node in self._changes)
+        return own or any(other.writes_to_arrays(batch_format) for other in self._handed_on)
 
     @property
     def _changes(self) -> list[ast.Assign | ast.AugAssign | ast.Call]:
@@ -266,7 +315,7 @@ class BatchFunction:
                 return True
             if self.is_column(node.value) and node.attr in OF_A_SERIES:
                 return True
-        return False
+        return any(other.takes_a_frame for other in self._handed_on)
 
     def _gives_frames(self, call: ast.Call) -> bool:
         """Whether a call hands the batch to pandas for a DataFrame, or one of its columns for a Series."""

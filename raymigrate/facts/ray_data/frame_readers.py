@@ -124,18 +124,26 @@ def _makes_batch_predictor(module: Module, read: ast.Name) -> bool:
 def _of_function(
     module: Module, given: ast.expr, dataset: ast.expr | None, *, needs_old: bool = False
 ) -> Iterator[FrameReader]:
+    seen = BatchFunction(module, given)
     functions = [(module, function) for function in functions_behind(module, given)]
-    if not functions:
-        function = BatchFunction(module, given)
-        functions = [(function.module, function.node)] if function.node is not None else []
-    found = [_differing(home, function) for home, function in functions] or [()]
+    if not functions and seen.node is not None:
+        functions = [(seen.module, seen.node)]
+    found = [_differing(home, function, seen) for home, function in functions] or [()]
     differing = next((uses for uses in found if uses is not None), None)
     if differing is not None:
         yield FrameReader(given, differing, dataset, needs_old)
 
 
-def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] | None:
-    """What a function does with its batch that may come out differently."""
+def _differing(
+    module: Module, function: FunctionNode, seen: BatchFunction | None = None
+) -> tuple[ast.expr, ...] | None:
+    """What a function does with its batch that may come out differently.
+
+    Args:
+        module: The module.
+        function: The function.
+        seen: What is known of it where it is given with arguments: `partial(function, tokenizer)`.
+    """
     names = [parameter.arg for parameter in by_position(function)]
     home = module.parent_of[function]
     is_method = isinstance(home, ast.ClassDef)
@@ -143,6 +151,8 @@ def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] |
         return None  # of this tool: it hands the DataFrame on to the script's own method
     is_bound = is_method and (isinstance(function, ast.Lambda) or not is_static(function))
     batch = names[1:] if is_bound else names
+    if seen is not None and function is seen.node:
+        batch = [seen.parameter] if seen.parameter is not None else []
     uses = FrameUses(module, [function])
     return uses.differing(uses.of_parameter(function, batch[0], Kind.FRAME)) if batch else ()
 
