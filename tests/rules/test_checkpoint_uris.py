@@ -145,6 +145,7 @@ def test_what_is_called_a_checkpoint_may_be_one(use: str, advice: str) -> None:
     [
         "def where(checkpoint: Artifact):\n    return checkpoint.uri",
         "checkpoint = store.latest()\nsend(checkpoint.uri)",
+        "run = store.latest()\nsend(run.checkpoint.uri)",
         "def where(artifact):\n    return artifact.uri",
         "def where(checkpoint):\n    return checkpoint.uri if hasattr(checkpoint, 'uri') else checkpoint.path",
     ],
