@@ -259,3 +259,37 @@ def test_what_may_have_no_save_pretrained_is_not_saved_with_it(got: str) -> None
     outcome = converted(f"import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n\n{text}")
     assert "save_pretrained" not in outcome.text
     assert outcome.lines("RM601", Kind.MANUAL)
+
+
+OF_TORCH = """
+from ray.train.torch import TorchCheckpoint, TorchTrainer
+from job import loop, net, kept
+
+result = TorchTrainer(loop).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "checkpoint = TorchCheckpoint.from_checkpoint(result.checkpoint)\nmodel = checkpoint.get_model(model=net)",
+        "def load(found):\n    ckpt = TorchCheckpoint.from_checkpoint(found)\n    return ckpt.get_model(net)",
+        "def load(checkpoint: TorchCheckpoint):\n    return checkpoint.get_model(net)",
+        "model = TorchCheckpoint.from_checkpoint(result.checkpoint).get_model(net)",
+    ],
+)
+def test_a_torch_checkpoint_has_the_method(use: str) -> None:
+    assert not converted(OF_TORCH + use).lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "model = result.checkpoint.get_model(net)",
+        "checkpoint = result.checkpoint\nmodel = checkpoint.get_model(model=net)",
+        "checkpoint = TorchCheckpoint.from_checkpoint(result.checkpoint) if kept else result.checkpoint\n"
+        "model = checkpoint.get_model(net)",
+    ],
+)
+def test_the_checkpoint_of_a_result_lacks_it(use: str) -> None:
+    assert converted(OF_TORCH + use).lines("RM601", Kind.MANUAL)

@@ -126,6 +126,35 @@ def test_uris_of_others_are_theirs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "advice"),
+    [
+        ("def where(run):\n    return run.checkpoint.uri", "It has no scheme in front"),
+        ("def where(checkpoint):\n    send(checkpoint.uri)", "It has no scheme in front"),
+        ("def latest(run):\n    return Checkpoint.from_uri(run.checkpoint.uri)", "Take the checkpoint itself"),
+    ],
+)
+def test_what_is_called_a_checkpoint_may_be_one(use: str, advice: str) -> None:
+    message = "If this is a checkpoint of Ray: Checkpoint.uri raises an AttributeError on Ray >= 2.7."
+    outcome = converted(script("None", use))
+    assert outcome.lines("RM607", Kind.MANUAL)
+    assert any(text.startswith(message) and advice in text for text in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def where(checkpoint: Artifact):\n    return checkpoint.uri",
+        "checkpoint = store.latest()\nsend(checkpoint.uri)",
+        "run = store.latest()\nsend(run.checkpoint.uri)",
+        "def where(artifact):\n    return artifact.uri",
+        "def where(checkpoint):\n    return checkpoint.uri if hasattr(checkpoint, 'uri') else checkpoint.path",
+    ],
+)
+def test_what_is_known_to_be_something_else_is_none(use: str) -> None:
+    assert not converted(script("None", use)).lines("RM607", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
     "use",
     [
         'print(checkpoint.uri if hasattr(checkpoint, "uri") else checkpoint.path)',

@@ -468,3 +468,50 @@ def test_a_name_that_an_inner_function_reads_from_above_is_not_bound_between(rea
             session.report({{where(): state}}, checkpoint=Checkpoint.from_dict({{"epoch": 1}}))
         """)
     assert f"with checkpoint.as_directory() as {name}:" in outcome.text
+
+
+BRANCH = """
+import torch.distributed as dist
+from ray import train
+from ray.air import Checkpoint, ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+
+def keep(step):
+    session.report({"step": step}, checkpoint=Checkpoint.from_dict({"step": step}))
+
+
+def loop():
+    rank = session.get_world_rank()
+    for step in range(2):
+        BRANCH
+        else:
+            session.report({"step": step})
+
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+MADE_HERE = 'session.report({"step": step}, checkpoint=Checkpoint.from_dict({"step": step}))'
+
+
+@pytest.mark.parametrize(
+    ("branch", "asks"),
+    [
+        (f"if rank == 0:\n            {MADE_HERE}", 0),
+        (f"if session.get_world_rank() == 0:\n            {MADE_HERE}", 0),
+        (f"if not dist.get_rank():\n            {MADE_HERE}", 0),
+        (f"if step and rank == 0:\n            {MADE_HERE}", 0),
+        ("if rank == 0:\n            keep(step)", 0),
+        (f"if step:\n            {MADE_HERE}", 1),
+        (f"if session.get_local_rank() == 0:\n            {MADE_HERE}", 1),
+        (f"if rank == 0 or step:\n            {MADE_HERE}", 1),
+        (f"if rank != 0:\n            session.report({{}})\n        elif step:\n            {MADE_HERE}", 0),
+    ],
+)
+def test_a_branch_of_rank_0_does_not_ask_for_it_once_more(branch: str, asks: int) -> None:
+    script = BRANCH.replace("BRANCH", branch)
+    if "keep(step)" not in branch:
+        script = script.replace(script[script.index("def keep") : script.index("def loop")], "")
+    text = converted(script).text
+    assert text.count("checkpoint = None") == asks
+    assert text.count("torch.save({") + text.count("torch.save(checkpoint_data") == 1

@@ -11,6 +11,7 @@ SCRIPT = """
 import json
 import os
 import tempfile
+from pathlib import Path
 
 import torch
 from accelerate import Accelerator
@@ -66,6 +67,11 @@ def outcome(body: str, workers: str = "2") -> Outcome:
         "accelerator.save_state(folder)\n" + SAVED + REPORTED,
         "session.report({}, checkpoint=make(model))",
         'torch.save(1, "out/model.pt")\nsession.report({}, checkpoint=Checkpoint.from_directory("out"))',
+        # a rank in the name of the folder itself, which the files leave behind
+        'folder = os.path.join("out", f"rank_{rank}")\n' + SAVED + REPORTED,
+        'mine = f"{folder}/{rank}"\ntorch.save(1, f"{mine}/model.pt")\n' + REPORTED.replace("(folder)", "(mine)"),
+        "mine = Path(folder) / str(rank)\ntorch.save(1, mine / 'model.pt')\n" + REPORTED.replace("(folder)", "(mine)"),
+        "mine = folder + str(rank)\nmodel.save_pretrained(mine)\n" + REPORTED.replace("(folder)", "(mine)"),
     ],
 )
 def test_rank_0_alone_hands_in_what_every_worker_writes(body: str) -> None:
@@ -81,6 +87,10 @@ def test_rank_0_alone_hands_in_what_every_worker_writes(body: str) -> None:
     "body",
     [
         SAVED.replace('"model.pt"', 'f"model-{rank}.pt"') + REPORTED,
+        'mine = f"{folder}/{rank}"\ntorch.save(1, f"{mine}/{rank}.pt")\n' + REPORTED.replace("(folder)", "(mine)"),
+        "mine = Path(folder) / str(rank)\ntorch.save(1, mine / f'{rank}.pt')\n"
+        + REPORTED.replace("(folder)", "(mine)"),
+        "torch.save(1, os.path.join(folder, str(rank), 'model.pt'))\n" + REPORTED,
         "if rank == 0:\n    " + SAVED + REPORTED,
         "if accelerator.is_main_process:\n    fill(model, folder)\n" + REPORTED,
         "accelerator.save(model.state_dict(), folder + '/model.pt')\n" + REPORTED,

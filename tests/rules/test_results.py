@@ -235,6 +235,52 @@ def test_metrics_of_the_last_report_are_no_news(reports: str) -> None:
     assert not converted(script(reports)).lines("RM605", Kind.MANUAL)
 
 
+IN_HELPER = """
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+from job import save
+
+
+def done(step, ok):
+    HELPER
+
+
+def loop(config):
+    for step in range(config["steps"]):
+        for part in range(300):
+            session.report({"part": part})
+        CALL
+
+
+result = TorchTrainer(loop, train_loop_config={"steps": 3}, scaling_config=ScalingConfig(num_workers=2)).fit()
+print(result.metrics["step"])
+"""
+CARRIED = 'session.report({"step": step}, checkpoint=save(step))'
+
+
+@pytest.mark.parametrize(
+    ("helper", "call", "told"),
+    [
+        (CARRIED, "done(step, True)", 0),
+        (f"with open('log') as log:\n        {CARRIED}", "done(step, ok=True)", 0),
+        (
+            f"if session.get_world_rank() == 0:\n        {CARRIED}\n    else:\n        session.report({{}})",
+            "done(step, True)",
+            0,
+        ),
+        (f"if ok:\n        {CARRIED}", "done(step, True)", 1),
+        (f"if not ok:\n        return\n    {CARRIED}", "done(step, True)", 1),
+        (f"for _ in ok:\n        {CARRIED}", "done(step, [])", 1),
+        (f"yield\n    {CARRIED}", "done(step, True)", 1),
+        (CARRIED, "if step % 2:\n            done(step, True)", 1),
+        (CARRIED, "later = lambda: done(step, True)", 1),
+    ],
+)
+def test_the_last_report_may_be_made_by_a_function_that_is_called(helper: str, call: str, told: int) -> None:
+    outcome = converted(IN_HELPER.replace("HELPER", helper).replace("CALL", call))
+    assert len(outcome.lines("RM605", Kind.MANUAL)) == told
+
+
 def test_metrics_without_any_checkpoint_are_none() -> None:
     outcome = converted(script("session.report(metrics)\nsession.report(metrics, checkpoint=None)"))
     assert any("result.metrics is None" in message for message in outcome.messages)

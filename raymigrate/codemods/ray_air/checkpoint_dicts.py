@@ -116,7 +116,7 @@ def to_dict(context: Context) -> None:
             of_class = OF_CLASS.format(name=name, weights=WEIGHTS if name == "TorchCheckpoint" else "")
             context.manual(RM304, node, f"{MESSAGE}.", of_class + (OLD_DICT if by_class else OPENED))
         elif not is_any_checkpoint(module, checkpoint):
-            if _may_be_checkpoint(context, checkpoint):
+            if may_be_checkpoint(context, checkpoint):
                 kept = KEPT if _may_be_kept(module, checkpoint) else ""
                 advice = NOT_NEEDED if is_made_again else opened + kept + models
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", advice)
@@ -196,7 +196,7 @@ def _is_made_again(context: Context, node: ast.Call) -> bool:
     )
 
 
-def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
+def may_be_checkpoint(context: Context, node: ast.expr) -> bool:
     """Whether an expression of which nothing is known is called a checkpoint, in a module that uses Ray."""
     module = context.module
     argument = module.definition(node)

@@ -17,6 +17,7 @@ from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.models import models_in
 from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.first_rank import is_for_first_rank
 from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
@@ -294,7 +295,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
     data = named or data
     in_trial = _in_trial(context, report)  # a trial is one process, and Tune has a report of its own
     conditions = [f"{data} is not None"] if flow.optional else []
-    conditions += [] if in_trial else [ON_RANK_0]
+    conditions += [] if in_trial or is_for_first_rank(context.module, report) else [ON_RANK_0]
     template = (
         (REPORT if conditions else REPORT_ALWAYS)
         .format(

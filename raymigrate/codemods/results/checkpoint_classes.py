@@ -29,6 +29,7 @@ from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.instances import has_method
 from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.ray_train.framework_checkpoints import CLASSES, framework_class
 from raymigrate.facts.ray_train.results import (
     CHECKPOINT_CLASSES,
     Layout,
@@ -223,7 +224,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
 
     Checkpoints of other frameworks have such methods today: that of XGBoost has get_model(), for instance.
     """
-    if has_method(context.module, method.value, method.attr):
+    if has_method(context.module, method.value, method.attr) or _is_of_framework(context.module, method):
         return False
     found = sources(context.module, method.value)
     if any(class_method(context.module, each) is not None or is_any_checkpoint(context.module, each) for each in found):
@@ -231,6 +232,13 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     loaded = loaded_class(context.module, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
+
+
+def _is_of_framework(module: Module, method: ast.Attribute) -> bool:
+    """Whether the class of a framework has a method today, also where what makes the object of it is gone."""
+    name = framework_class(module, method.value)
+    owners = [owner for owner in CLASSES if name and owner.endswith(f".{name}")]
+    return any(member(look_up(owner).place, method.attr) is not None for owner in owners)
 
 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", phase=Phase.RESULTS, after=[checkpoint_methods])

@@ -6,6 +6,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.checkpoint_dicts import may_be_checkpoint
 from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602, reads_deeper
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import layout_after
@@ -50,8 +51,15 @@ def checkpoint_uris(context: Context) -> None:
                 context.note(RM607, node, NEVER_READ)
         elif place is not None or is_of_any_class(context.module, node.value):
             _convert(context, node, place)
-        elif may_be_of_result(context.module, node.value):
-            context.manual(RM607, node, f"If this is a checkpoint of Ray: {NO_URI}.", RM607.fix)
+        elif may_be_of_result(context.module, node.value) or _is_called_one(context, node.value):
+            advice = _advice(context.module, node, set())
+            context.manual(RM607, node, f"If this is a checkpoint of Ray: {NO_URI}.", advice)
+
+
+def _is_called_one(context: Context, node: ast.expr) -> bool:
+    """Whether something is called a checkpoint, and no call of something else gave it: `load().checkpoint`."""
+    owner = node.value if isinstance(node, ast.Attribute) else node
+    return may_be_checkpoint(context, node) and not isinstance(context.module.value(owner), ast.Call)
 
 
 def _convert(context: Context, node: ast.Attribute, place: Layout | None) -> None:

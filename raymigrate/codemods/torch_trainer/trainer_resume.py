@@ -132,7 +132,9 @@ def _read(context: Context, read: ast.Call, config: str) -> None:
     module = context.module
     reference = module.reference_at[read.func]
     source = f'ray.train.get_checkpoint() or {config}["{ARGUMENT}"]'
-    alone = isinstance(module.parent_of[read], (ast.Assign, ast.NamedExpr))
+    parent = module.parent_of[read]
+    is_argument = isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and read in parent.args)
+    alone = is_argument or isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
     context.plan.replace(read, source if alone else f"({source})")
     context.plan.need_import("ray.train", near=reference.binding.statement)
     context.handle(reference, gone=True)

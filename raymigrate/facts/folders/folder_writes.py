@@ -7,7 +7,16 @@ from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank, tests_rank
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, all_arguments, called_name, head, keyword_argument, last_name, leading_text
+from raymigrate.facts.values import (
+    Source,
+    all_arguments,
+    called_name,
+    has_unpacking,
+    head,
+    keyword_argument,
+    last_name,
+    leading_text,
+)
 
 # These write on the main process, or files whose names have the rank (accelerate 1.15 accelerator.py and
 # checkpointing.py, transformers 5.23 trainer.py, deepspeed's save_checkpoint).
@@ -32,6 +41,8 @@ NO_FILES = frozenset(
         *("makedirs", "mkdir", "rmtree", "listdir", "print", "info", "from_directory", "Checkpoint", "len", "format"),
     }
 )
+PATH_MAKERS = frozenset({"str", "fspath", "join", "Path", "PurePath"})
+DEEPEST = 8  # a path is not put together in more steps
 
 
 def starts(first: Source) -> set[ast.AST | str]:
@@ -48,8 +59,31 @@ def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
     home = module.function(folder)
     if len(by_some) == len(handed_on):  # what functions of the module write they write for these ranks
         found = [(call, path) for call, path in found if module.function(call) is home]
-    writes = [is_by_rank(module, call, path) for call, path in found if call not in handed_on]
+    writes = [_is_by_rank_below(module, call, path, folder) for call, path in found if call not in handed_on]
     return bool(writes or by_some) and all(writes)
+
+
+def _is_by_rank_below(module: Module, call: ast.Call, path: ast.expr, folder: ast.expr) -> bool:
+    """Like `is_by_rank`, where a rank in the name of the folder says nothing: its files go without that name."""
+    parts, above = _parts(module, path), _parts(module, folder)
+    while parts and above and ast.dump(parts[0]) == ast.dump(above[0]):
+        parts, above = parts[1:], above[1:]
+    return any(tests_rank(module, part) for part in parts) or _writes_by_rank(module, call)
+
+
+def _parts(module: Module, path: ast.expr, depth: int = 0) -> list[ast.expr]:
+    """What a path is put together from, names followed: `base`, `name` of `os.path.join(base, name)`."""
+    made = module.value(path)
+    parts: list[ast.expr] = []
+    if isinstance(made, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in made.values]
+    elif isinstance(made, ast.BinOp) and isinstance(made.op, (ast.Add, ast.Div)):
+        parts = [made.left, made.right]
+    elif isinstance(made, ast.Call) and last_name(made.func) in PATH_MAKERS and not has_unpacking(made):
+        parts = made.args
+    if not parts or depth == DEEPEST:
+        return [made]
+    return [inner for part in parts for inner in _parts(module, part, depth + 1)]
 
 
 def on_some_ranks(module: Module, node: ast.AST) -> bool:
@@ -86,7 +120,12 @@ def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, as
 
 def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
     """Whether a call writes on one rank only, or to a path that has the rank in its name."""
-    if tests_rank(module, path) or on_some_ranks(module, call):
+    return tests_rank(module, path) or _writes_by_rank(module, call)
+
+
+def _writes_by_rank(module: Module, call: ast.Call) -> bool:
+    """Whether a call writes on one rank only, or chooses names by rank itself."""
+    if on_some_ranks(module, call):
         return True
     if called_name(module, call).startswith(KNOWS_RANKS_FUNCTIONS):
         return True
