@@ -67,7 +67,7 @@ class Host:
         try:
             self._say({"folder": str(folder), "script": command[1], "log": str(log)})
             status = int(self._reply(timeout))
-        except (TimeoutError, ValueError, BrokenPipeError) as error:
+        except TimeoutError as error:
             self.close()  # what hangs is ended with all that it has started
             raise TimedOut from error
         if status < 0:
@@ -97,7 +97,7 @@ class Host:
         )
         self._owned.callback(end_processes, process, run)
         self._process = process
-        self._reply(SECONDS_TO_START)
+        self._reply(SECONDS_TO_START)  # it says that it has imported all
         return process
 
     def _say(self, asked: dict[str, str]) -> None:
@@ -111,7 +111,10 @@ class Host:
         assert self._process.stdout is not None
         if not select.select([self._process.stdout], [], [], seconds)[0]:
             raise TimeoutError
-        return self._process.stdout.readline().decode()
+        reply = self._process.stdout.readline().decode()
+        if not reply:
+            raise RuntimeError(f"The process has ended; see {self.folder / 'host.txt'}.")
+        return reply
 
 
 def run_forked(asked: IO[str], replies: IO[str]) -> dict[str, Any]:

@@ -12,9 +12,10 @@ original as arm B, both with the models and datasets of the offline hub; where n
 worker. One that verify lets pass is equivalent if an oracle that knows no gates (`scripts/mutant_oracle.py`) sees no
 difference to the right conversion, neither with the pins nor without those that may hide one. Else it has survived.
 
-A mutant takes half a minute to three minutes on two cores, a job's first one four minutes more. Each is written down
-when it is done, and `--minutes` ends the work between two, so that it can be cut and go on. Runs of the originals are
-kept in `build/mutants`.
+A mutant takes half a minute to three minutes on two cores, a job's first one four minutes more; all of a job are forks
+of one process that has imported what they import (`scripts/mutant_host.py`). Each is written down when it is done, and
+`--minutes` ends the work between two, so that it can be cut and go on. Two jobs can be run at once. Runs of the
+originals are kept in `build/mutants`.
 """
 
 from __future__ import annotations
