@@ -12,14 +12,16 @@ original as arm B, both with the models and datasets of the offline hub; where n
 worker. One that verify lets pass is equivalent if an oracle that knows no gates (`scripts/mutant_oracle.py`) sees no
 difference to the right conversion, neither with the pins nor without those that may hide one. Else it has survived.
 
-A mutant takes half a minute to three minutes on two cores, a job's first one four minutes more. Each is written down
-when it is done, and `--minutes` ends the work between two, so that it can be cut and go on. Runs of the originals are
-kept in `build/mutants`.
+A mutant takes half a minute to three minutes on two cores, a job's first one four minutes more; all of a job are forks
+of one process that has imported what they import (`scripts/mutant_host.py`). Each is written down when it is done, and
+`--minutes` ends the work between two, so that it can be cut and go on. Two jobs can be run at once. Runs of the
+originals are kept in `build/mutants`.
 """
 
 from __future__ import annotations
 
 import datetime
+import fcntl
 import hashlib
 import os
 import pickle
@@ -27,7 +29,7 @@ import random
 import shutil
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,10 +40,13 @@ from raymigrate.runtime.hub import HubServer, cached_hub
 from raymigrate.runtime.verify.arms import INJECTED, ArmFailure, Overrides, Run, run_arm
 from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.processes import run_logged
 from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.scripts import Sources
+from raymigrate.runtime.verify.trace import read_trace
 from raymigrate.runtime.verify.verification import Preparation, where_to_kill
+from scripts.mutant_host import Host
 from scripts.mutant_oracle import Seen, seen, unlike
 from scripts.mutants import OPERATORS, Mutant, mutants
 from scripts.prove import FIXTURES, ROOT
@@ -89,6 +94,7 @@ class Judge:
 
     job: str
     hub: str
+    hosts: dict[str, Host] = field(default_factory=dict)
 
     @property
     def case(self) -> Path:
@@ -137,7 +143,7 @@ class Judge:
             apart = apart or self._unlike(self._run("C-free", script, folder), "C-free")
         except ArmFailure as failure:
             reason = next((line.strip() for line in failure.reason.splitlines() if line.strip()), "")
-            return {"outcome": "died", "error": _plain(f"{failure.headline} {reason}", folder)}
+            return {"outcome": "died", "error": _plain(f"{failure.headline} {reason}", self.folder)}
         return {"outcome": "survived", "differs": apart[:8]} if apart else {"outcome": "equivalent"}
 
     def _unlike(self, run: Run, name: str) -> list[str]:
@@ -158,6 +164,12 @@ class Judge:
         assert isinstance(run, Run)
         return run
 
+    def close(self) -> None:
+        """Ends the processes and what they wrote."""
+        for host in self.hosts.values():
+            host.close()
+            shutil.rmtree(host.folder, ignore_errors=True)
+
     def _copied(self, text: str, folder: Path) -> Path:
         """A script among the files that lie beside the conversion."""
         beside = shutil.ignore_patterns("before.*", "findings.txt", "*.json")
@@ -175,21 +187,27 @@ class Judge:
             dropped_pins=HIDING if free else (),
             overrides=Overrides() if free else Overrides(device="cpu"),
         )
-        preparation = Preparation(request, folder / f"of-{name}", self.hub, Silent())
+        host = self._host(name)
+        made_in = host.emptied()
         kill = where_to_kill(self.known_run("B")) if "killed" in name else None
         run = run_arm(
-            preparation.arm(letter),
+            Preparation(request, host.folder, self.hub, Silent()).arm(letter),
             name.removesuffix("-again").removesuffix("-free"),
-            folder / name,
+            made_in,
             arguments=(),
             pins=request.pins,
             overrides=request.overrides,
             kill=kill,
             timeout=TIMEOUT,
             progress=lambda text: None,
+            run_here=run_logged if letter == "B" else host.run_logged,
         )
-        shutil.rmtree(folder / name / "work", ignore_errors=True)
-        return run
+        return _moved(run, made_in, folder / name)
+
+    def _host(self, name: str) -> Host:
+        """Where all runs of a kind are made: their settings are the same, so that they can share a process and Ray."""
+        kind = name.removesuffix("-again")
+        return self.hosts.setdefault(kind, Host(self.folder / f"host-{os.getpid()}-{kind}"))
 
 
 class Silent:
@@ -206,6 +224,15 @@ class Silent:
 
     def done(self, seconds: float) -> None:
         """Nothing is shown."""
+
+
+def _moved(run: Run, made_in: Path, folder: Path) -> Run:
+    """A run whose files come to stand elsewhere, since the next one takes their place."""
+    folder.mkdir(parents=True)
+    for name in ("trace", "storage", "log.txt"):
+        if (made_in / name).exists():
+            (made_in / name).rename(folder / name)
+    return replace(run, trace=read_trace(folder / "trace"), log=folder / "log.txt")
 
 
 def _seen(run: Run) -> Seen:
@@ -323,6 +350,7 @@ def main(
     results = {name: found for name, found in results.items() if name not in stale}
     if stale and not only_list:
         write(RESULTS, results)
+    judges: dict[str, Judge] = {}
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # arms without overrides stay on the CPU too
     with HubServer(cached_hub()) as hub:
         for job in () if only_table else jobs or JOBS:
@@ -330,13 +358,23 @@ def main(
             for name in list(made) if only_list else names or sample(made, number, seed):
                 if only_list:
                     print(f"{job} {name}", *made[name].change, sep="\n    ")
-                elif (names or f"{job} {name}" not in results) and time.monotonic() < ends:
-                    results[f"{job} {name}"] = found = Judge(job, hub.url).record(made[name])
-                    write(RESULTS, results)
+                elif (names or f"{job} {name}" not in known(RESULTS)) and time.monotonic() < ends:
+                    judge = judges.setdefault(job, Judge(job, hub.url))
+                    found = judge.record(made[name])
+                    note(f"{job} {name}", found)
                     told = found.get("check") or found.get("error") or ", ".join(found.get("differs", ()))
-                    print(f"{job} {name}: {found['outcome']}, {told}", flush=True)
+                    print(f"{job} {name}: {found['outcome']} after {found['seconds']} s, {told}", flush=True)
+            if job in judges:
+                judges.pop(job).close()
     if not only_list:
-        (FOLDER / "README.md").write_text(table(results, known(REASONS)), encoding="utf-8")
+        (FOLDER / "README.md").write_text(table(known(RESULTS), known(REASONS)), encoding="utf-8")
+
+
+def note(name: str, found: dict[str, Any]) -> None:
+    """Writes a record down, among those that another process may have written meanwhile."""
+    with (SCRATCH / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write(RESULTS, {**known(RESULTS), name: found})
 
 
 if __name__ == "__main__":

@@ -152,6 +152,7 @@ def run_arm(
     progress: Callable[[str], None],
     cluster: Cluster | None = None,
     limit: str = "see --timeout",
+    run_here: Callable[..., int] = run_logged,
 ) -> Run:
     """Runs an arm with the recorder in it.
 
@@ -167,6 +168,7 @@ def run_arm(
         progress: Called with a few words on how far it is.
         cluster: Where to run it; None for a Ray of its own on this machine.
         limit: Where the timeout comes from.
+        run_here: Runs the command on this machine, as `run_logged` does.
 
     Raises:
         VerifyError: If it fails, takes too long or leaves no trace.
@@ -189,7 +191,7 @@ def run_arm(
     if cluster is None:
         variables |= own_ray_variables(arm, overrides)
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH"))))
-        python, run = str(arm.python), partial(run_logged, environment={**os.environ, **variables})
+        python, run = str(arm.python), partial(run_here, environment={**os.environ, **variables})
     else:
         variables |= {**JOB_VARIABLES, "PYTHONPATH": str(shutil.copytree(INJECTED, folder / "inject"))}
         python, run = "python", partial(cluster.run_logged, variables=variables)
