@@ -361,6 +361,7 @@ TransformersTrainer(make)
         ('config.name = "owner/set"\nconfig = Config()\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nconfig.name += fast\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nconfig.name, _ = fast\nrows = load_dataset(config.name)', True),
+        ('config.data.name = "owner/set"\nconfig.data = fast\nrows = load_dataset(config.data.name)', True),
         ('config.other = "owner/set"\nrows = load_dataset(config.name)', True),
         ('rows = load_dataset(config.name)\nconfig.name = "owner/set"', True),
     ],

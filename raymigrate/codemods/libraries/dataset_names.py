@@ -15,7 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.folders.local_paths import is_on_disk
 from raymigrate.facts.projects.project_uses import Uses, answer
-from raymigrate.facts.syntax.attribute_chains import root_of_chain
+from raymigrate.facts.syntax.attribute_chains import names_of_chain
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
@@ -304,18 +304,19 @@ def _constants(module: Module, given: ast.expr) -> list[tuple[Source, object]]:
 def _put_before(source: Source) -> ast.expr | None:
     """What surely is put into an attribute before it is read, and stays in it: `config.dataset = "a/b"`."""
     module, read = source.module, source.node
-    root, start = root_of_chain(read), module.start(read)
-    names = {ast.unparse(read), root.id} if root is not None else set()
+    start, parts = module.start(read), names_of_chain(read)
+    owners = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}  # `config`, `config.data`, `config.data.name`
     stores = [
         node
         for node in (*module.of_type(ast.Attribute), *module.of_type(ast.Name))
         if isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-        and ast.unparse(node) in names
+        and ast.unparse(node) in owners
         and module.start(node) < start
     ]
     last = max(stores, key=module.start, default=None)
     statement = module.statement(last) if last is not None else None
-    if statement is None or not isinstance(last, ast.Attribute) or only_target(statement) is not last:
+    is_whole = last is not None and names_of_chain(last) == parts and only_target(statement) is last
+    if statement is None or last is None or not is_whole:
         return None
     around = {module.statement(read), *module.ancestors(read)}
     is_passed = any(statement in block and around.intersection(block) for block in blocks(module.parent_of[statement]))
