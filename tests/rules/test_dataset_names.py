@@ -1,5 +1,7 @@
 """RM714, RM715: datasets that are found under another name, or are scripts."""
 
+from textwrap import indent
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -340,3 +342,45 @@ def test_a_name_that_has_a_slash_has_its_namespace(given: str, *, told: bool) ->
     legacy = "from ray.train.huggingface import TransformersTrainer\nfrom datasets import load_dataset\n"
     outcome = converted(f"{legacy}from own import args\n\nTransformersTrainer(load_dataset({given}))\n")
     assert any("without its namespace" in message for message in outcome.messages) is told
+
+
+PUT = """from datasets import load_dataset
+from own import Config
+from ray.train.huggingface import TransformersTrainer
+
+
+def make(config, fast):
+{body}
+    return rows
+
+
+TransformersTrainer(make)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('config.name = "owner/set"\nrows = load_dataset(config.name)', False),
+        ('config.data.name = "owner/set"\nif fast:\n    rows = load_dataset(path=config.data.name)', False),
+        ('config = Config()\nconfig.name = "owner/" + "set"\nrows = load_dataset(config.name, split="train")', False),
+        ('if fast:\n    config.name = "owner/set"\nrows = load_dataset(config.name)', True),
+        ('if fast:\n    config.name = "owner/set"\nelse:\n    rows = load_dataset(config.name)', True),
+        ('config.name = "owner/set"\nconfig = Config()\nrows = load_dataset(config.name)', True),
+        ('config.name = "owner/set"\nconfig.name += fast\nrows = load_dataset(config.name)', True),
+        ('config.name = "owner/set"\nconfig.name, _ = fast\nrows = load_dataset(config.name)', True),
+        ('config.data.name = "owner/set"\nconfig.data = fast\nrows = load_dataset(config.data.name)', True),
+        ('config.other = "owner/set"\nrows = load_dataset(config.name)', True),
+        ('rows = load_dataset(config.name)\nconfig.name = "owner/set"', True),
+    ],
+)
+def test_a_name_that_is_put_into_an_attribute_before_is_known(body: str, *, told: bool) -> None:
+    outcome = converted(PUT.format(body=indent(body, "    ")))
+    assert any("without its namespace" in message for message in outcome.messages) is told
+
+
+def test_a_short_name_that_is_put_into_an_attribute_is_told_or_converted() -> None:
+    body = 'config.name = "some_set"\nrows = load_dataset(config.name)'
+    outcome = converted(PUT.format(body=indent(body, "    ")))
+    assert outcome.lines("RM714", Kind.MANUAL) == [7]
+    assert not any("without its namespace" in message for message in outcome.messages)

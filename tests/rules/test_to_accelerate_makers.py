@@ -1,7 +1,11 @@
 """--to-accelerate: names that keep a place with None, or are chosen by a text, before they hold what is trained."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, indented, refusal
 from tests.rules.test_to_accelerate_classes import FIT, INIT, PREPARED
 from tests.rules.test_to_accelerate_classes import accelerated as accelerated_class
@@ -150,3 +154,51 @@ def test_a_loader_without_a_name_is_told_as_such(code: str, reason: str) -> None
 def test_one_function_may_make_both_loaders() -> None:
     both = f"{LOADER}loader, test_loader = get_loader(True), get_loader(train=False)\n{LOOP}"
     assert "accelerator.prepare(model, optimizer, loader)" in accelerated(both).text
+
+
+ELSEWHERE = """import torch
+import torch.distributed as dist
+from helpers import make_schedule
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+from rows import rows
+
+dist.init_process_group("nccl")
+sampler = DistributedSampler(rows)
+loader = DataLoader(rows, sampler=sampler)
+model = DistributedDataParallel(torch.nn.Linear(4, 2).cuda())
+model.load_state_dict(torch.load("model.pt"))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+schedule = make_schedule(optimizer)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+{save}
+"""
+
+
+@pytest.mark.parametrize(
+    ("save", "is_told"),
+    [
+        ("state = [model.state_dict(), schedule.state_dict()]", True),
+        ("state = schedule.state_dict()", True),
+        ("made = make_schedule(optimizer)\nstate = [made.state_dict(), model.module.state_dict()]", False),
+    ],
+)
+@pytest.mark.parametrize("made", ["LambdaLR(optimizer, rate)", "wrapped(LambdaLR(optimizer, rate))"])
+def test_the_state_of_what_another_file_makes_is_not_that_of_a_model(
+    tmp_path: Path, save: str, made: str, *, is_told: bool
+) -> None:
+    helpers = f"from torch.optim.lr_scheduler import LambdaLR\n\n\ndef make_schedule(optimizer):\n    return {made}\n"
+    (tmp_path / "helpers.py").write_text(helpers)
+    (tmp_path / "train.py").write_text(ELSEWHERE.format(save=save))
+    result = CliRunner().invoke(main, ["--to-accelerate", str(tmp_path)], catch_exceptions=False)
+    assert "accelerator.backward(loss)" in (tmp_path / "train.py").read_text(), result.stdout
+    assert ('"module." stands in front' in result.stdout) is is_told

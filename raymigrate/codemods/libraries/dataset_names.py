@@ -16,9 +16,11 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.folders.local_paths import is_on_disk
 from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.syntax.attribute_chains import names_of_chain
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.syntax.nodes import blocks, only_target
 from raymigrate.facts.values import Source, argument, constants, origins
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -134,7 +136,7 @@ def dataset_names(context: Context) -> None:
         given = argument(call, 0, "path")
         if given is None or is_on_disk(context.module, given):
             continue
-        found = [*constants(context.module, given), *_in_tables(context.module, given)]
+        found = [*_constants(context.module, given), *_in_tables(context.module, given)]
         told.with_namespace |= _behind_namespace(context.module, given)
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
         if len(found) == 1 and isinstance(found[0][1], str):
@@ -288,6 +290,38 @@ def _never_runs(module: Module, node: ast.expr) -> bool:
 
 def _is_unused(uses: Uses) -> bool:
     return not (uses.reads or uses.imports or uses.unclear)
+
+
+def _constants(module: Module, given: ast.expr) -> list[tuple[Source, object]]:
+    """What a name of a dataset may be: of an attribute of an object that is not seen, what was put into it before."""
+    found: list[tuple[Source, object]] = []
+    for source, value in constants(module, given):
+        put = _put_before(source) if value is ... and isinstance(source.node, ast.Attribute) else None
+        seen = constants(source.module, put) if put is not None else []
+        found += seen if seen and all(text is not ... for _, text in seen) else [(source, value)]
+    return found
+
+
+def _put_before(source: Source) -> ast.expr | None:
+    """What surely is put into an attribute before it is read, and stays in it: `config.dataset = "a/b"`."""
+    module, read = source.module, source.node
+    start, parts = module.start(read), names_of_chain(read)
+    owners = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}  # `config`, `config.data`, `config.data.name`
+    stores = [
+        node
+        for node in (*module.of_type(ast.Attribute), *module.of_type(ast.Name))
+        if isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
+        and ast.unparse(node) in owners
+        and module.start(node) < start
+    ]
+    last = max(stores, key=module.start, default=None)
+    statement = module.statement(last) if last is not None else None
+    is_whole = last is not None and names_of_chain(last) == parts and only_target(statement) is last
+    if statement is None or last is None or not is_whole:
+        return None
+    around = {module.statement(read), *module.ancestors(read)}
+    is_passed = any(statement in block and around.intersection(block) for block in blocks(module.parent_of[statement]))
+    return module.assigned(last) if is_passed and module.function(last) is module.function(read) else None
 
 
 def _in_tables(module: Module, given: ast.expr) -> list[tuple[Source, object]]:

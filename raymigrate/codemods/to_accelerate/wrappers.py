@@ -167,7 +167,8 @@ class Wrappers:
 
     def _is_of_model(self, node: ast.expr) -> bool:
         """Whether an object is a model that is trained, in its wrapper or the one in that."""
-        found = [node, *(source.node for source in self.module.origins(node))]
+        sources = [source for source in self.module.origins(node) if source.module is self.module]
+        found = [node, *(source.node for source in sources)]
         owners = [owner for owner in map(self.training.variables.bare, found) if isinstance(owner, ast.expr)]
         return any(self.training.variables.of(owner) & set(self.training.models) for owner in owners)
 

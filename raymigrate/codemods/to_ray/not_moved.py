@@ -23,6 +23,11 @@ DERIVED = frozenset(
 )
 COPIES = frozenset({"paddlenlp", "mindnlp", "mindformers"})  # of other frameworks, with arguments of the same name
 NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
+OTHER_LOOPS = {  # which --to-accelerate does not convert either
+    "deepspeed.initialize": "an engine of DeepSpeed",
+    "torch_xla.core.xla_model.optimizer_step": "torch_xla",
+}
+BY_HAND = "Move the loop by hand: TorchTrainer runs it as train_loop_per_worker, in the process group that Ray makes."
 LOOPS = (ast.For, ast.While)
 OPTIMIZERS = ("torch.optim.", "transformers.AdamW", "transformers.Adafactor", "transformers.optimization.Ada")
 
@@ -53,10 +58,21 @@ def tell(context: Context) -> None:
                 leave(context, call, message, advice)
                 return
     loop = _native_loop(module)
-    if loop is None and _tell_own_trainer(context):
-        return
     if loop is not None:
         leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
+    elif not _tell_own_trainer(context):
+        _tell_other_loop(context)
+
+
+def _tell_other_loop(context: Context) -> None:
+    """Tells of a loop in which something else than an optimizer of PyTorch takes the steps."""
+    module = context.module
+    for name, what in OTHER_LOOPS.items():
+        call = next(module.calls(name), None)
+        if call is not None and any(module.method_calls("backward")):
+            message = f"A loop that trains with {what}: --to-ray moves what trains with a Trainer or an Accelerator."
+            leave(context, call, message, BY_HAND)
+            return
 
 
 def _tell_given_trainer(context: Context, training: Training) -> bool:
@@ -158,8 +174,7 @@ def _packages(module: Module) -> set[str]:
 
 def _native_loop(module: Module) -> ast.AST | None:
     """The loop, or else the step in a function, in which a script works out gradients and lets an optimizer step."""
-    packages = _packages(module)
-    if "torch" not in packages or "accelerate" in packages:
+    if "torch" not in _packages(module) or module.references_within(*ACCELERATORS):
         return None
     stepped = [call for call, function in module.method_calls("step") if _is_optimizer(module, function.value)]
     for call in (call for call, _ in module.method_calls("backward") if not call.args):  # else of an Accelerator
