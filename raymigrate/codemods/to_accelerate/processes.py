@@ -25,10 +25,10 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_use,
 )
 from raymigrate.codemods.to_accelerate.reductions import OF_GATHERED, REDUCTIONS, Reductions
-from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.sides import Side
-from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
+from raymigrate.codemods.to_accelerate.spawns import SPAWN, SPAWNED, Spawn, check_processes
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
@@ -207,6 +207,7 @@ class Processes(Side):
         function = spawn.function
         values = spawn.values(self.variables, ends_group=any(self.module.calls(f"{DIST}.destroy_process_group")))
         changes.converted(RM856, spawn.call, spawn.message)
+        changes.note(RM858, spawn.call, SPAWNED)
         parameters = [parameter.arg for parameter in function.args.args]
         self.removed.setdefault(function, set()).add(parameters[0])
         kept = []
