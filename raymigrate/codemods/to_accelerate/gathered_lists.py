@@ -54,8 +54,8 @@ class GatheredLists:
                 changes.replace(join, gathered.id)  # type: ignore[arg-type]
         for call in self.module.calls(ALL_GATHER_OBJECT):
             gathered, given = self._parts(call, "object_list", "obj")
-            objects = given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]
-            if not objects or not all(isinstance(each, PLACES) for each in objects):
+            objects = given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given else []
+            if given is None or not objects or not all(isinstance(each, PLACES) for each in objects):
                 raise Refusal(call, not_converted(ALL_GATHER_OBJECT))
             for use in self._uses(call, gathered):
                 self.order.check(use)
