@@ -26,7 +26,10 @@ TOLD_TWICE_THERE = (
     ("Weights are loaded in the dtype of the checkpoint", "Weights are loaded in the dtype of the checkpoint"),
 )
 # What the first step tells of torchrun, which starts nothing any more where Ray does.
-OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")
+OF_LAUNCHERS = (
+    *("the processes that torchrun starts", "are started with torchrun"),
+    *("DataParallel used all GPUs", "mp.spawn() started the processes"),
+)
 # Of families whose modules are imported with their option only.
 ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"

@@ -370,3 +370,38 @@ def test_one_that_a_longer_expression_makes_gets_none() -> None:
 def test_the_name_is_a_new_one() -> None:
     text = accelerated(INIT, FIT, "trainer = 3\nTrainer(trainer).fit()\nprint(trainer)\n").text
     assert "trainer_2 = Trainer(trainer)\ntrainer_2.fit()\ntrainer_2.accelerator.print(trainer)\n" in text
+
+
+DISTRIBUTED = """import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, model, rank):
+        self.device = rank
+        {given}
+        self.loader = DataLoader(data, batch_size=4)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.load()
+        {wrapped}
+
+    def load(self):
+        self.model.load_state_dict(torch.load("last.pt"))
+
+"""
+WRAPPED = "self.model = DDP(self.model, device_ids=[rank])"
+MADE = "dist.init_process_group('nccl')\nmodel = nn.Linear(4, 2)\nTrainer(model, dist.get_rank()).fit()\n"
+
+
+@pytest.mark.parametrize(
+    "given", ["self.model = model", "self.model = model.to(rank)", "self.model = model.cuda(rank)"]
+)
+def test_a_given_model_may_be_wrapped_after_the_optimizer_is_made(given: str) -> None:
+    text = accelerated(DISTRIBUTED.format(given=given, wrapped=WRAPPED), FIT, MADE).text
+    assert PREPARED in text and "DDP" not in text
+    assert text.index("self.load()") < text.index(PREPARED)
+
+
+def test_another_model_in_the_place_of_the_one_that_is_prepared_is_refused() -> None:
+    other = FIT.replace("        for x, y", "        self.model = nn.Sequential(self.model)\n        for x, y")
+    assert "`self.model` becomes another model in line 16" in refusal(INIT, other)

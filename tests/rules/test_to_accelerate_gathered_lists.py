@@ -79,6 +79,15 @@ def accelerated(
             "parts = [None for _ in range(4)]\n    dist.all_gather_object(parts, own)\n    return parts[0]",
             "    parts = accelerate.utils.gather_object([own])\n    return parts[0]\n",
         ),
+        (
+            "parts = [None] * dist.get_world_size()\n    dist.all_gather_object(parts, (own, found))\n"
+            "    return [part[0] for part in parts]",
+            "    parts = accelerate.utils.gather_object([(own, found)])\n    return [part[0] for part in parts]\n",
+        ),
+        (
+            "parts = [None] * dist.get_world_size()\n    dist.all_gather_object(parts, [own])\n    return parts[0]",
+            "    parts = accelerate.utils.gather_object([[own]])\n    return parts[0]\n",
+        ),
     ],
 )
 def test_what_is_gathered_into_a_list_is_gathered_by_the_accelerator(gather: str, after: str) -> None:
@@ -98,6 +107,8 @@ def test_what_is_gathered_into_a_list_is_gathered_by_the_accelerator(gather: str
         GATHER.replace("(parts, own)", "(parts, own, group=group)"),
         GATHER.replace("(parts, own)", "(parts, own * 2)"),
         GATHER.replace("dist.all_gather", "work = dist.all_gather"),
+        "parts = [None] * 2\n    dist.all_gather_object(parts, (own, own.to(device)))\n    return parts[0]",
+        "parts = [None] * 2\n    dist.all_gather_object(parts, ())\n    return parts[0]",
         GATHER.replace(ZEROS, "parts = made(own)"),
         "dist.all_gather(own.parts, own)\n    return own",
         "parts = list(own)\n    dist.all_gather_object(parts, own)\n    return parts",

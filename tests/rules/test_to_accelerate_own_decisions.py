@@ -66,6 +66,39 @@ def test_an_end_by_a_value_of_the_loop_is_told_but_not_by_another_of_the_same_na
     assert len(told(outer=outer, said=BY_LOSS)) == count
 
 
+COUNTED = """best, bad = 9, 0
+for epoch in range(3):
+    for step, (x, y) in enumerate(loader):
+        x, y = x.to(device), y.to(device)
+"""
+ASKED = """        if (step + 1) % 50 == 0:
+            {found}
+            if score < best:
+                best, bad = score, 0
+            else:
+                bad += 1
+    if bad > 2:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "count"),
+    [
+        ("score = evaluate(model)", 0),
+        ("mean, rows = evaluate(model)\n            score = measure(rows)", 0),
+        ("score = loss.item()", 1),
+        ("last = loss / 2\n            score = last.item()", 1),
+        ("score = x.mean()", 1),
+    ],
+)
+def test_an_end_by_an_evaluation_after_some_batches_is_that_of_all(found: str, count: int) -> None:
+    step = STEP.replace("    ", "        ")
+    outcome = accelerated(COUNTED, step, ASKED.format(found=found), head=START + HEAD)
+    assert "accelerator.backward(loss)" in outcome.text
+    assert len([message for message in outcome.messages if message.startswith(BY_LOSS)]) == count
+
+
 STOPPER = """
 class Patience:
     def __init__(self):

@@ -164,3 +164,33 @@ RESUMED = "state = torch.load('last.pt')\nscheduler.load_state_dict(state['sched
 def test_a_saved_state_counts_the_steps_of_one_process(before: str, made: str, resumed: str, told: int) -> None:
     outcome = accelerated(before, scheduled(made), resumed, LOOP, BATCH)
     assert len([m for m in outcome.messages if "is at 1/N of its place in the schedule" in m]) == told
+
+
+@pytest.mark.parametrize(
+    ("before", "made", "after"),
+    [
+        (SAMPLED, f"{WARMUP}(optimizer, 100, 3 * len(loader))", "100 * accelerator.num_processes"),
+        (SAMPLED, f"{WARMUP}(optimizer, settings['w'], 3 * len(loader))", "settings['w'] * accelerator.num_processes"),
+        (
+            SAMPLED,
+            f"{WARMUP}(optimizer, num_warmup_steps=settings.w + 1, num_training_steps=len(loader))",
+            "num_warmup_steps=(settings.w + 1) * accelerator.num_processes",
+        ),
+        (
+            f"{SAMPLED}from transformers import get_scheduler\n",
+            "get_scheduler('linear', optimizer, 100, len(loader))",
+            "100 * accelerator.num_processes",
+        ),
+        (SAMPLED, f"{WARMUP}(optimizer, 0, 3 * len(loader))", ""),
+        (SAMPLED, f"{WARMUP}(optimizer, int(0.1 * len(loader)), len(loader))", ""),
+        (SAMPLED, f"{WARMUP}(optimizer, 100, 500)", ""),  # not prepared
+        (f"{SAMPLED}from job import {WARMUP}\n", f"{WARMUP}(optimizer, 100, 3 * len(loader))", ""),
+        ("", f"{WARMUP}(optimizer, 100, 3 * len(loader))", ""),  # one process: steps are rows seen
+    ],
+)
+def test_a_warm_up_that_each_process_counted_by_itself_keeps_its_steps(before: str, made: str, after: str) -> None:
+    start = f"scheduler = {made}\n" if "job" in before else scheduled(made)
+    text = accelerated("from job import settings\n", before, start, LOOP, BATCH).text
+    assert "accelerator.prepare(" in text
+    assert after in text
+    assert ("num_processes" in text) is bool(after)

@@ -36,6 +36,7 @@ if __name__ == "__main__":
     {start}
 """
 COUNT = "n = torch.cuda.device_count()\n    "
+ONE_PROCESS = "mp.spawn() started the processes: under python alone"
 ENDS = "dist.destroy_process_group()"
 
 
@@ -69,6 +70,19 @@ def test_the_number_of_processes_is_told(start: str, called: str, count: str) ->
     assert f"\n    {called}\n" in outcome.text and "gpu" not in outcome.text
     [message] = [message for message in outcome.messages if message.startswith("main() is called")]
     assert (f"They were {count}: " in message) is bool(count)
+    assert len([m for m in outcome.messages if m.startswith(ONE_PROCESS)]) == 1
+
+
+def test_that_ray_starts_the_processes_needs_no_word_on_a_launcher() -> None:
+    start = f"{COUNT}mp.spawn(main, (n,), n)"
+    outcome = converted(started(start), to_accelerate=True, to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    assert not [message for message in outcome.messages if message.startswith(ONE_PROCESS)]
+
+
+def test_a_loop_that_torchrun_starts_is_not_said_to_be_spawned() -> None:
+    outcome = converted(started("main(int(os.environ['LOCAL_RANK']), 2)"), to_accelerate=True)
+    assert not [message for message in outcome.messages if message.startswith(ONE_PROCESS)]
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,13 @@ class GatheredLists:
                 changes.replace(join, gathered.id)  # type: ignore[arg-type]
         for call in self.module.calls(ALL_GATHER_OBJECT):
             gathered, given = self._parts(call, "object_list", "obj")
-            if not isinstance(given, PLACES):
+            objects = given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given else []
+            if given is None or not objects or not all(isinstance(each, PLACES) for each in objects):
                 raise Refusal(call, not_converted(ALL_GATHER_OBJECT))
             for use in self._uses(call, gathered):
                 self.order.check(use)
             changes.converted(RM856, call, f"all_gather_object() becomes {GATHER_OBJECT}(), which gives the list.")
-            changes.kept.add(given)
+            changes.kept.update(objects)
             changes.edits.append(lambda: changes.context.plan.need_import("accelerate.utils"))
             self._fill(changes, call, gathered, f"{GATHER_OBJECT}([{self.module.source(given)}])")
 

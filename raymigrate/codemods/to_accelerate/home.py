@@ -270,9 +270,10 @@ class Home(Side):
         return [name for name in found if self._is_bound_before(Variable(scope, name))]
 
     def _is_bound_before(self, variable: Variable) -> bool:
+        held = self.variables.of_variable(variable)  # of an attribute, perhaps what the object was given
         for node in self.variables.bindings(variable):
             place = self.place(self.block, node)
-            if self.variables.kept_in(node) == {variable} and self.module.start(node) > self._start_of(variable):
+            if self.variables.kept_in(node) == held and self.module.start(node) > self._start_of(variable):
                 continue  # what has it already, as in `model = train(model)`
             if place is not None and self.setup < place < self.end:
                 return False

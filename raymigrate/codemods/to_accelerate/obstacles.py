@@ -242,5 +242,6 @@ def not_converted(name: str) -> str:
         name: The function.
     """
     equal = EQUALS.get(name.rpartition(".")[2])
-    way = f"is not converted; {equal} can take its place" if equal else "has no equal in accelerate"
+    by_hand = f"is not converted; {equal} can take its place where the loop is moved by hand"
+    way = by_hand if equal else "has no equal in accelerate"
     return f"`{name}` {way}"

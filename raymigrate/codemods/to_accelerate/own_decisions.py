@@ -89,17 +89,31 @@ class OwnDecisions:
                 continue
             seen.add(part)
             added = [node for node in own if not _counts_steps(self.module, node)]
-            pairs = ((node, loop) for node in added for loop in self._inner)
-            if any(self.module.inside(node, loop) and node is not loop.target for node, loop in pairs):
+            if any(self._is_of_batches(node, loop) for node in added for loop in self.loops):
                 return True
             if (part.id, self.module.bound_in(part)) in self._filled and not self._is_counted(part):
                 return True
-            sources = sources_here(self.module, part)
+            given = [self.module.statement(node) for node in own]
+            sources = [
+                *sources_here(self.module, part),
+                *(each.value for each in given if isinstance(each, ast.Assign)),
+            ]
             conditions = [test for node in own for test in self._conditions(node)]
             waiting += [
                 other for node in (*sources, *conditions, *self._told(part), *self._put(part)) for other in _names(node)
             ]
         return False
+
+    def _is_of_batches(self, binding: ast.AST, loop: Loop) -> bool:
+        """Whether a loop gives a name something of each batch: not its number, nor what is asked after some batches.
+
+        What an `if` in the loop gives a name, as where it evaluates, is what its value is made of.
+        """
+        if not self.module.inside(binding, loop.node) or binding in (loop.node.target, loop.index):
+            return False
+        around = [parent for parent in self.module.ancestors(binding) if isinstance(parent, ast.If)]
+        is_chosen = any(self.module.inside(parent, loop.node) for parent in around)
+        return not (is_chosen and isinstance(self.module.statement(binding), ast.Assign))
 
     @cached_property
     def _inner(self) -> list[ast.For]:

@@ -18,10 +18,10 @@ from raymigrate.codemods.to_accelerate.obstacles import check_only_called, not_c
 from raymigrate.codemods.to_accelerate.own_numbers import tell_of_own_numbers
 from raymigrate.codemods.to_accelerate.process_numbers import LOCAL_RANK, MAIN, RANK, SIZE, replace_number, replace_use
 from raymigrate.codemods.to_accelerate.reductions import OF_GATHERED, REDUCTIONS, Reductions
-from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.sides import Side
-from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
+from raymigrate.codemods.to_accelerate.spawns import SPAWN, SPAWNED, Spawn, check_processes
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
@@ -196,6 +196,7 @@ class Processes(Side):
         function = spawn.function
         values = spawn.values(self.variables, ends_group=any(self.module.calls(f"{DIST}.destroy_process_group")))
         changes.converted(RM856, spawn.call, spawn.message)
+        changes.note(RM858, spawn.call, SPAWNED)
         parameters = [parameter.arg for parameter in function.args.args]
         self.removed.setdefault(function, set()).add(parameters[0])
         kept = []

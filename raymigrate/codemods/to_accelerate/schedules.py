@@ -15,7 +15,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
-from raymigrate.facts.values import called_name, class_named
+from raymigrate.facts.values import argument, called_name, class_named
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (
@@ -30,6 +30,8 @@ OLD_STATE = (
     " with N processes. A run that goes on from such a file is at 1/N of its place in the schedule. Files of the"
     " script as it is now fit."
 )
+WARM_UP = "num_warmup_steps"
+ALL_WARM_UP = "A prepared scheduler takes N steps at a time: so the warm-up, a number of steps, is multiplied by N."
 # prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
 OF_ANOTHER_KIND = (
     "`{}` counts the batches of one process alone, and its class is not made from LRScheduler: prepare() would leave it"
@@ -92,12 +94,28 @@ class Schedules:
                     " takes as many steps at a time."
                 )
                 self._note_given(variable, makers, changes)
+                self._warm_up(makers, changes)
                 if any(map(self._is_of_unknown_kind, makers)):
                     changes.note(RM854, made, OF_UNKNOWN_KIND.format(variable.name))
                 self._tell_old_states(variable, changes)
             changes.converted(RM854, made, f"`{variable.name}` {message}")
         self.chosen.prepare(changes, found)
         return found
+
+    def _warm_up(self, makers: list[ast.Call], changes: Changes) -> None:
+        """Keeps a warm-up that is a number of steps, where the script has a DistributedSampler.
+
+        A prepared schedule takes N steps at a time. The batches that its length counts are N times those of the sampler
+        now; a number of steps is what it was.
+        """
+        for maker in makers if any(self.module.calls(*SAMPLERS)) else ():
+            name = called_name(self._home(maker), maker)
+            steps = argument(maker, 2 if name.endswith(".get_scheduler") else 1, WARM_UP)
+            is_known = steps is not None and self._home(maker) is self.module and name.startswith("transformers.")
+            if steps is None or not is_known or self.module.constant(steps) == 0 or counts_rows(self.module, steps):
+                continue
+            changes.converted(RM854, steps, ALL_WARM_UP)
+            changes.wrap(steps, "$part * accelerator.num_processes")
 
     def _tell_old_states(self, variable: Variable, changes: Changes) -> None:
         """Tells where the state of a scheduler is loaded that a script with a DistributedSampler has saved."""

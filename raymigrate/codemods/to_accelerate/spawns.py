@@ -19,6 +19,10 @@ CONTEXTS = (
     *(f"{TORCH}.get_context", "multiprocessing.get_context", "multiprocessing.context.get_context"),
     *(f"multiprocessing.context.{kind}Context" for kind in ("Spawn", "Fork", "ForkServer")),
 )
+SPAWNED = (
+    "mp.spawn() started the processes: under python alone the script trains in one of them now; `accelerate launch`"
+    " starts one for each GPU."
+)
 SIZES = ("world_size", "nprocs", "ngpus", "num_gpus")
 
 
