@@ -93,7 +93,7 @@ class MainProcess:
         """
         if test in seen:
             return False
-        seen |= {test}
+        above, seen = seen, seen | {test}
         if is_negation(test):
             return self.asks(module, test.operand, seen, first=not first)
         if isinstance(test, ast.BoolOp):
@@ -115,7 +115,7 @@ class MainProcess:
             return self._names_first(test)
         if isinstance(test, ast.Call):
             return (first and self._names_first(test.func)) or self._answers_so(module, test, seen, first=first)
-        return not first and self.is_rank(module, test)  # zero is false
+        return not first and self.is_rank(module, test, above)  # zero is false
 
     def _names_first(self, node: ast.expr) -> bool:
         names = FIRST_OF_RUN if self.of_run else FIRST_OF_RUN | FIRST_OF_MACHINE
@@ -123,7 +123,7 @@ class MainProcess:
 
     def _answers_so(self, module: Module, call: ast.Call, seen: Seen, *, first: bool) -> bool:
         """Whether a function of the project answers so; where there is one process, it may give a constant."""
-        if not first and self.is_rank(module, call):
+        if not first and self.is_rank(module, call, seen - {call}):
             return True
         home, answers = _answers(module, call)
         asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
@@ -142,7 +142,7 @@ class MainProcess:
         sides = [test.left, test.comparators[0]]
         for is_turned, (rank, bound) in enumerate((sides, sides[::-1])):
             known = module.constant(bound)
-            if known is ... or known is None or not self.is_rank(module, rank):
+            if known is ... or known is None or not self.is_rank(module, rank, seen):
                 continue
             holds = COMPARES[type(test.ops[0])]
             as_given: type = str if _has_texts(known) else int
