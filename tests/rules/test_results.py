@@ -590,6 +590,22 @@ def test_a_table_without_any_checkpoint_is_none(more: str) -> None:
     assert not any("for each checkpoint" in message for message in outcome.messages)
 
 
+def test_a_legacy_trainer_reports_by_itself() -> None:
+    script = """
+    from ray.train.huggingface import TransformersTrainer
+    from transformers import Trainer, TrainingArguments
+
+    def init(train_dataset, eval_dataset=None, **config):
+        return Trainer(model=config["model"], args=TrainingArguments("out", save_strategy="epoch"))
+
+    result = TransformersTrainer(trainer_init_per_worker=init).fit()
+    print(result.metrics_dataframe)
+    """
+    outcome = converted(script)
+    assert any("has a row for each checkpoint that is kept" in message for message in outcome.messages)
+    assert not any("metrics_dataframe is None" in message for message in outcome.messages)
+
+
 @pytest.mark.parametrize(
     ("part", "other"),
     [

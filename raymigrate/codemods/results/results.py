@@ -124,9 +124,10 @@ def results(context: Context) -> None:
             context.note(RM604, read, of_trainer(ALL_ROWS, Source(context.module, read.value)))
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
-            if read.attr == "metrics_dataframe" and _reports_nothing(context.module, read, codes()):
+            is_table, by_hand = read.attr == "metrics_dataframe", trainers <= by_last_report  # others report themselves
+            if is_table and by_hand and _reports_nothing(context.module, read, codes()):
                 outcome = NO_ROWS
-            elif read.attr == "metrics_dataframe" and _is_scored(context.module, read.value):
+            elif is_table and _is_scored(context.module, read.value):
                 outcome, what_to_do = f"{outcome} {BY_SCORE}", f"{what_to_do} {SORT}"
             message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
             context.manual(RM604, read, message, what_to_do)
@@ -331,8 +332,7 @@ def _keeps_all(trainer: Source) -> bool:
     module, made = trainer.module, trainer.node
     if not isinstance(made, ast.Call) or has_unpacking(made) or _is_restored(made) or _sets_how_many(module):
         return False
-    given = keyword_argument(made, "run_config")
-    configs = module.origins(given) if given is not None else []
+    configs = module.origins(given) if (given := keyword_argument(made, "run_config")) is not None else []
     return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
 
 
@@ -366,8 +366,8 @@ def _carried_above(module: Module) -> set[Carried]:
 
 def _is_none(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> bool:
     """Whether result.metrics of a run without checkpoints matters: of legacy scripts always, else if it raises."""
-    raises = is_relied_on(context.module, read) and _reports_nothing(context.module, read, codes())
-    return context.of_legacy_job or raises
+    module, is_legacy = context.module, context.of_legacy_job
+    return is_legacy or (is_relied_on(module, read) and _reports_nothing(module, read, codes()))
 
 
 def _reports_nothing(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
