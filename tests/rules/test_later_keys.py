@@ -94,3 +94,28 @@ def test_a_key_is_out_where_the_code_that_takes_it_has_run(code: str, is_out: bo
     module = Module(f"d = {{'k': 1}}\n{code}\n")
     call = next(node for node in module.of_type(ast.Call) if ast.unparse(node.func) == "use")
     assert taken_out(module, call.keywords[0].value) == ({"k"} if is_out else set())
+
+
+@pytest.mark.parametrize(
+    ("grows", "now"),
+    [
+        ("arguments |= {'no_cuda': True}", "arguments |= {'use_cpu': True}"),
+        ("arguments |= dict(no_cuda=True)", "arguments |= dict(use_cpu=True)"),
+        ("arguments |= {'seed': 1}", "arguments |= {'seed': 1}"),
+        ("arguments |= config", "arguments |= config"),
+        ("arguments |= {}\n    arguments |= {'no_cuda': True}", "arguments |= {'use_cpu': True}"),
+    ],
+)
+def test_a_dict_that_grows_by_a_union_keeps_what_it_was_made_of(grows: str, now: str) -> None:
+    found = outcome(grows, CALL, made="{'output_dir': 'o', 'evaluation_strategy': 'epoch'}")
+    assert "arguments = {'output_dir': 'o', 'eval_strategy': 'epoch'}" in found.text and now in found.text
+    assert not found.lines("RM701", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["arguments |= {'eval_strategy': 'no'}", "arguments = config\n    arguments |= {}", "print(arguments | config)"],
+)
+def test_it_is_told_where_its_dict_is_not_sure(more: str) -> None:
+    found = outcome(more, CALL, made="{'output_dir': 'o', 'evaluation_strategy': 'epoch'}")
+    assert "'evaluation_strategy'" in found.text or more.startswith("print")

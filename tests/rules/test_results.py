@@ -612,7 +612,6 @@ def test_a_table_has_all_rows_where_each_report_has_a_checkpoint(more: str) -> N
 @pytest.mark.parametrize(
     ("checkpoint", "more", "by_score"),
     [
-        ("checkpoint=None", "", False),
         (EACH.replace(")", ") if epoch else None"), "", False),
         (EACH, ", run_config=RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=2))", False),
         (EACH, ", run_config=found()", False),
@@ -628,6 +627,30 @@ def test_a_table_lacks_rows_else_and_is_in_the_order_of_a_score(checkpoint: str,
     (said,) = (message for message in outcome.messages if "has a row for each checkpoint that is kept" in message)
     assert outcome.lines("RM604", Kind.MANUAL)
     assert ("in the order of the score" in said) == ("Sort the rows" in said) == by_score
+
+
+@pytest.mark.parametrize("more", ["", ", run_config=RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=2))"])
+def test_a_table_without_any_checkpoint_is_none(more: str) -> None:
+    outcome = converted(TABLE.format(checkpoint="checkpoint=None", more=more))
+    assert outcome.lines("RM604", Kind.MANUAL)
+    assert any("metrics_dataframe is None on Ray >= 2.51, as nothing" in message for message in outcome.messages)
+    assert not any("for each checkpoint" in message for message in outcome.messages)
+
+
+def test_a_legacy_trainer_reports_by_itself() -> None:
+    script = """
+    from ray.train.huggingface import TransformersTrainer
+    from transformers import Trainer, TrainingArguments
+
+    def init(train_dataset, eval_dataset=None, **config):
+        return Trainer(model=config["model"], args=TrainingArguments("out", save_strategy="epoch"))
+
+    result = TransformersTrainer(trainer_init_per_worker=init).fit()
+    print(result.metrics_dataframe)
+    """
+    outcome = converted(script)
+    assert any("has a row for each checkpoint that is kept" in message for message in outcome.messages)
+    assert not any("metrics_dataframe is None" in message for message in outcome.messages)
 
 
 @pytest.mark.parametrize(

@@ -59,3 +59,15 @@ def test_ray_follows_a_selection_since_2_6(ray: str, told: bool) -> None:
     script = dedent(HEAD) + SELECTED["shuffled"][0] + CALL
     assert bool(converted(script, from_ray=ray).lines("RM520", Kind.NOTE)) is told
     assert not converted(script.replace("from ray.air import session\n", "")).lines("RM520", Kind.NOTE)  # of no old job
+
+
+@pytest.mark.parametrize(
+    ("end", "count"),
+    [
+        ("a, b = ray.data.from_huggingface(train.shuffle(1)), ray.data.from_huggingface(raw['test'].shuffle(2))", 1),
+        ("a = ray.data.from_huggingface(train.shuffle(1))\nb = ray.data.from_huggingface(train.shuffle(2))", 2),
+        ("a, b = ray.data.from_huggingface(train.shuffle(1)), ray.data.from_huggingface(raw['test'].sort('a'))", 2),
+    ],
+)
+def test_one_line_is_told_the_same_once(end: str, count: int) -> None:
+    assert len(converted(f"{HEAD}{end}\nsession.report({{}})\n").lines("RM520", Kind.NOTE)) == count

@@ -69,3 +69,47 @@ def test_a_script_that_is_prepared_is_not() -> None:
     tried = 'tokenizer(texts, return_tensors="np")'
     caught = '\n    try:\n        tokenizer(texts, return_tensors="tf")\n    except Exception:\n        pass\n'
     assert told(tried + caught) == 1
+
+
+COLLATES = """
+import transformers
+from mine import DataCollatorOfMine
+from ray.air import session
+from transformers import DataCollatorForSeq2Seq, DataCollatorWithPadding, DefaultDataCollator, default_data_collator
+from transformers.data.data_collator import DataCollatorForLanguageModeling as Masks
+
+
+def train_func(tokenizer, rows):
+    session.report({{"loss": 1.0}})
+    return {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('DataCollatorWithPadding(tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
+        ('DefaultDataCollator(return_tensors="tf")', "raises a ValueError at its first batch"),
+        ('DataCollatorForSeq2Seq(tokenizer, return_tensors="jax")', "raises a ValueError at its first batch"),
+        ('Masks(tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
+        ('transformers.DataCollatorWithPadding(tokenizer, return_tensors="tf")', "raises a ValueError at its first"),
+        ('default_data_collator(rows, return_tensors="tf")', "gives None today"),
+    ],
+)
+def test_a_collator_makes_none_of_them_either(call: str, message: str) -> None:
+    outcome = converted(COLLATES.format(call=call))
+    assert len(outcome.lines("RM705", Kind.MANUAL)) == 1
+    assert any(message in said for said in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'DataCollatorWithPadding(tokenizer, return_tensors="np")',
+        "DataCollatorWithPadding(tokenizer)",
+        'DataCollatorOfMine(tokenizer, return_tensors="tf")',
+        'default_data_collator(rows, return_tensors="pt")',
+    ],
+)
+def test_other_collators_are_left_alone(call: str) -> None:
+    assert not converted(COLLATES.format(call=call)).lines("RM705", Kind.MANUAL)

@@ -178,3 +178,36 @@ def test_the_name_of_a_device_stays_a_text_where_it_is_no_place() -> None:
     started_with = started("mp.spawn(main, args=(4,), nprocs=4)", 'open("cuda:{}".format(gpu) + ".log")')
     text = converted(started_with, to_accelerate=True).text
     assert 'open("cuda:{}".format(accelerator.process_index) + ".log")' in text
+
+
+ON_MACHINES = "Give accelerate launch the processes of all machines together as --num_processes"
+NODES = "import argparse\nargs = argparse.Namespace(nodes=2, node=0)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rank=gpu, world_size=size", "rank=args.node * size + gpu, world_size=args.nodes * size"),
+        ("rank=gpu, world_size=size", "rank=args.node * size + gpu, world_size=8"),
+        ("def main(", "total = 2 * 4\n\n\ndef main("),
+        ("rank=gpu, world_size=size", "rank=gpu, world_size=args.world_size"),
+    ],
+)
+@pytest.mark.parametrize("start", ["mp.spawn(main, args=(4,), nprocs=4)", f"{COUNT}mp.spawn(main, (n,), n)"])
+def test_several_machines_are_told_apart(old: str, new: str, start: str) -> None:
+    script = (
+        started(start)
+        .replace(old, new)
+        .replace("world_size=size", "world_size=total" if "total" in new else "world_size=size")
+    )
+    script = script.replace(
+        "from job import rows\n", f"from job import rows\n{NODES}args.world_size = args.nodes * 4\n"
+    )
+    [message] = [m for m in converted(script, to_accelerate=True).messages if "main() is called" in m]
+    assert ON_MACHINES in message and "give the first that number" not in message
+    assert ("They were 4 on each machine." in message) is ("nprocs=4" in start)
+
+
+def test_one_machine_is_not_taken_for_several() -> None:
+    script = started("mp.spawn(main, args=(4,), nprocs=4)").replace("{end}", "print(2 * gpu)")
+    assert not any(ON_MACHINES in message for message in converted(script, to_accelerate=True).messages)

@@ -204,3 +204,38 @@ def test_trials_whose_trainer_reports_nothing(trains: str, nothing: bool) -> Non
     assert len(outcome.lines("RM608", Kind.MANUAL)) == 1
     found = [message for message in outcome.messages if "nothing that the trainer runs reports a checkpoint" in message]
     assert bool(found) is nothing
+
+
+OF_RAY = "from ray.train.huggingface.transformers import RayTrainReportCallback\n"
+LIST = "from transformers.trainer import DEFAULT_CALLBACKS\n"
+
+
+@pytest.mark.parametrize(
+    ("top", "inside"),
+    [
+        (f"{OF_RAY}{LIST}DEFAULT_CALLBACKS.append(RayTrainReportCallback)", ""),
+        (f"{OF_RAY}{LIST}DEFAULT_CALLBACKS.extend([RayTrainReportCallback])", ""),
+        (f"{OF_RAY}{LIST}DEFAULT_CALLBACKS += [RayTrainReportCallback]", ""),
+        (f"{OF_RAY}import transformers\ntransformers.trainer.DEFAULT_CALLBACKS.insert(0, RayTrainReportCallback)", ""),
+        (f"{LIST}import mine\nDEFAULT_CALLBACKS.append(mine.Reporter)", ""),
+        (OF_RAY, "for callback in [RayTrainReportCallback()]:\n        trainer.add_callback(callback)"),
+        (f"{OF_RAY}ALL = [RayTrainReportCallback]", "for made in ALL:\n        trainer.add_callback(made())"),
+        ("import mine", "for callback in mine.callbacks():\n        trainer.add_callback(callback)"),
+        ("import ray.train.huggingface.transformers as t", "trainer.add_callback(getattr(t, NAME))"),
+    ],
+)
+def test_a_callback_may_come_by_a_list(top: str, inside: str) -> None:
+    script = SCRIPT.format(read=WITH_CHECKPOINT).replace("    trainer.train()", f"    {inside}\n    trainer.train()")
+    assert not told(f"{top}\n{script}")
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        f"{LIST}from transformers import EarlyStoppingCallback\nDEFAULT_CALLBACKS.append(EarlyStoppingCallback)",
+        f"{LIST}print(len(DEFAULT_CALLBACKS))",
+        f"{OF_RAY}CALLBACKS = []\nCALLBACKS.append(RayTrainReportCallback)",
+    ],
+)
+def test_another_callback_or_list_reports_nothing(top: str) -> None:
+    assert told(f"{top}\n{SCRIPT.format(read=WITH_CHECKPOINT)}")

@@ -44,6 +44,7 @@ def selected_rows(context: Context) -> None:
     """Names the methods whose selection counts today."""
     if not context.of_legacy_job or context.from_ray.lowest >= FOLLOWED_SINCE:
         return
+    told = set[tuple[int, str]]()
     for call in context.module.calls(FROM_HUGGINGFACE):
         given = argument(call, 0, "dataset")
         if given is not None and (methods := _only_selected(context.module, given)):
@@ -52,7 +53,10 @@ def selected_rows(context: Context) -> None:
                 f"Before Ray 2.6 from_huggingface() took all rows here, in their first order: {called} had no effect."
                 " Today the selection counts: a run gets other rows than before, or another order."
             )
-            context.note(RM520, call, message)
+            line, _ = context.module.start(call)
+            if (line, message) not in told:  # `{"train": from_huggingface(a), "test": from_huggingface(b)}`
+                context.note(RM520, call, message)
+            told.add((line, message))
 
 
 # shuffle(), select() and their like leave the table as it is and keep the numbers of the rows that count beside it;

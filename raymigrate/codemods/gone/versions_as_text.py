@@ -1,12 +1,13 @@
 """RM690: Ray's version, compared as a text: "2.51.0" comes before "2.7", so that the branch for older versions runs.
 
 Python compares texts letter by letter, so `ray.__version__ >= "2.7"` is False with Ray 2.10 to 2.69, and with all that
-the converted code runs on but the last of them.
+the converted code runs on but the last of them. So are its parts, and a number that is made of the first two.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -27,8 +28,13 @@ RM690 = Rule(
     unproven="Python alone shows it: a test compares the texts.",
 )
 MESSAGE = (
-    "This compares texts, letter by letter, and is {answer} with Ray {first} to {last}: {example} comes before {bound}."
+    "This compares texts, letter by letter, and is {answer} with Ray {first} to {last}:"
+    " {example} comes {order} {bound}."
 )
+OF_NUMBERS = (
+    "This compares numbers made of texts, and is {answer} with Ray {first} to {last}: {example} is {order} {bound}."
+)
+MADE: dict[str, Callable[[Any], Any]] = {"str": str, "int": int, "float": float, "tuple": tuple, "list": list}
 VERSION, ASKS = "ray.__version__", ("importlib.metadata.version", "importlib_metadata.version")
 
 
@@ -54,20 +60,73 @@ def _pairs(compare: ast.Compare) -> Iterator[tuple[ast.expr, type[ast.cmpop], as
 def _told(module: Module, version: ast.expr, kind: type[ast.cmpop], bound: ast.expr) -> str | None:
     """What to say of a comparison; None where it is right today, or none of Ray's version with a text."""
     written = module.constant(bound) if kind in OPERATORS else None
-    if not isinstance(written, str) or not _is_ray_version(*module.followed(version)):
+    if not isinstance(written, (str, float, list, tuple)):
         return None
     compare = OPERATORS[kind]
     try:
-        meant = {ray: compare(read_version(ray), read_version(written)) for ray in RAYS}
-    except ValueError:
+        shown = {ray: _shown(module, version, ray) for ray in RAYS}
+        meant = {ray: compare(*_as_meant(ray, shown[ray], written)) for ray in RAYS}
+        wrong = [ray for ray in RAYS if compare(shown[ray], written) is not meant[ray]]
+    except (ValueError, TypeError, IndexError):  # no version, or not seen
         return None
-    wrong = [ray for ray in RAYS if compare(ray, written) is not meant[ray]]
     if not wrong:
         return None
     first, last = (ray.rpartition(".")[0] for ray in (wrong[0], wrong[-1]))
-    return MESSAGE.format(
-        answer=not meant[wrong[0]], first=first, last=last, example=f'"{wrong[0]}"', bound=f'"{written}"'
+    example, is_number = shown[wrong[0]], isinstance(written, float)
+    before, behind = ("less than", "not less than") if is_number else ("before", "behind")
+    return (OF_NUMBERS if is_number else MESSAGE).format(
+        answer=not meant[wrong[0]],
+        first=first,
+        last=last,
+        example=_written(example),
+        order=before if example < written else behind,
+        bound=_written(written),
     )
+
+
+def _as_meant(ray: str, shown: object, written: object) -> tuple[Any, Any]:
+    """What a comparison is meant to compare: the versions; of one part of each, as `"51"` and `"7"`, its number."""
+    if isinstance(written, str) and written.isdigit() and isinstance(shown, str) and shown.isdigit():
+        return int(shown), int(written)
+    parts = written if isinstance(written, (list, tuple)) else [written]
+    return read_version(ray), read_version(".".join(map(str, parts)))
+
+
+def _written(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _shown(module: Module, node: ast.expr, ray: str) -> Any:
+    """What an expression is with a version of Ray.
+
+    Raises:
+        TypeError: If it is not made of Ray's version, or in a way that is not seen.
+    """
+    module, node = module.followed(node)
+    match node:
+        case ast.Subscript():
+            return _shown(module, node.value, ray)[_place(module, node.slice)]
+        case ast.JoinedStr(values=[ast.FormattedValue(value=inner, conversion=-1, format_spec=None)]):
+            return _shown(module, inner, ray)
+        case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id=("int" | "str") as name), inner], keywords=[]):
+            return [MADE[name](part) for part in _shown(module, inner, ray)]
+        case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in MADE:
+            return MADE[name](_shown(module, inner, ray))
+        case ast.Call(func=ast.Attribute(value=inner, attr="split"), args=[ast.Constant(value=".")], keywords=[]):
+            return _shown(module, inner, ray).split(".")
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value="."), attr="join"), args=[inner], keywords=[]):
+            return ".".join(_shown(module, inner, ray))
+    if not _is_ray_version(module, node):
+        raise TypeError
+    return ray
+
+
+def _place(module: Module, node: ast.expr) -> Any:
+    """What a subscript takes: a number, or `:3`."""
+    if isinstance(node, ast.Slice):
+        ends = [None if end is None else module.constant(end) for end in (node.lower, node.upper, node.step)]
+        return slice(*ends)
+    return module.constant(node)
 
 
 def _is_ray_version(module: Module, node: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import has_starred, is_none, keyword_named
 from raymigrate.knowledge.legacy import ACCELERATORS
 
@@ -94,5 +95,4 @@ def _is_on_main_process(module: Module, call: ast.Call) -> bool:
     """Whether only one process gets to a call, or the call says itself which does."""
     if len(call.args) > 1 or any(keyword.arg in (MAIN, None) for keyword in call.keywords):
         return True
-    tests = (outer.test for outer in module.ancestors(call) if isinstance(outer, ast.If))
-    return any("main_process" in module.source(test) for test in tests)
+    return is_for_main(module, call)

@@ -20,12 +20,12 @@ from raymigrate.facts.ray_train.reports import (
     carried,
     carried_by_job,
     checkpoint_argument,
-    may_carry,
     with_all_imported,
 )
 from raymigrate.facts.ray_train.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.run_folders import results_of_folder
+from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.trials import may_be_trial
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
@@ -108,6 +108,9 @@ ALL_ROWS = (
 )
 
 
+NO_ROWS = "is None on Ray >= 2.51, as nothing that runs here reports a checkpoint; it had a row for each report."
+
+
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
@@ -121,7 +124,10 @@ def results(context: Context) -> None:
             context.note(RM604, read, of_trainer(ALL_ROWS, Source(context.module, read.value)))
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
-            if read.attr == "metrics_dataframe" and _is_scored(context.module, read.value):
+            is_table, by_hand = read.attr == "metrics_dataframe", trainers <= by_last_report  # others report themselves
+            if is_table and by_hand and _reports_nothing(context.module, read, codes()):
+                outcome = NO_ROWS
+            elif is_table and _is_scored(context.module, read.value):
                 outcome, what_to_do = f"{outcome} {BY_SCORE}", f"{what_to_do} {SORT}"
             message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
             context.manual(RM604, read, message, what_to_do)
@@ -246,8 +252,7 @@ def is_placed(module: Module, node: ast.expr) -> bool:
 
 def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint; once for each line."""
-    module = context.module
-    found, home = carried_by_job(module)
+    found, home = carried_by_job(module := context.module)
     if found in (Carried.NONE, Carried.SOME):  # of all; now of those that its trainer makes
         found, home = _carried_by_run(Source(module, read.value), codes())
     if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(module) or _has_report_callback(home):
@@ -255,7 +260,7 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
     if any(told.code == RM605.code for told in context.findings_on(module.start(read)[0])):
         return
     here = "here" if home is module else f"in {home.path}"
-    if found is Carried.NONE and (context.of_legacy_job or _fails(module, read, codes())):
+    if found is Carried.NONE and _is_none(context, read, codes):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
     elif found is Carried.SOME and context.of_legacy_job:
         if not last_carries_checkpoint(home, codes().of_results([Source(module, read.value)])):
@@ -327,8 +332,7 @@ def _keeps_all(trainer: Source) -> bool:
     module, made = trainer.module, trainer.node
     if not isinstance(made, ast.Call) or has_unpacking(made) or _is_restored(made) or _sets_how_many(module):
         return False
-    given = keyword_argument(made, "run_config")
-    configs = module.origins(given) if given is not None else []
+    configs = module.origins(given) if (given := keyword_argument(made, "run_config")) is not None else []
     return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
 
 
@@ -360,19 +364,15 @@ def _carried_above(module: Module) -> set[Carried]:
     return {found for other in others if (found := carried(other)) is not None}
 
 
-def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
-    """Whether a read of result.metrics raises on Ray >= 2.51, of whatever age the script is.
+def _is_none(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> bool:
+    """Whether result.metrics of a run without checkpoints matters: of legacy scripts always, else if it raises."""
+    module, is_legacy = context.module, context.of_legacy_job
+    return is_legacy or (is_relied_on(module, read) and _reports_nothing(module, read, codes()))
 
-    It asks None for an item or a method, and the code of the trainer is seen whole, with no report of a checkpoint.
-    """
-    if not is_relied_on(module, read):
-        return False
-    homes = with_all_imported(module)
-    code = codes.of_results([Source(module, read.value)])
-    reports = [(home, report) for home in homes for report in home.calls(*REPORTS)]
-    return code is not None and not any(
-        code.may_run(home, report) and may_carry(home, report) for home, report in reports
-    )
+
+def _reports_nothing(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
+    """Whether it is seen that the run whose result is read reports no checkpoint, of whatever age the script is."""
+    return reports_no_checkpoint(with_all_imported(module), codes.of_results([Source(module, read.value)]))
 
 
 def is_relied_on(module: Module, read: ast.Attribute) -> bool:

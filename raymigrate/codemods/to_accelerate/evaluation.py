@@ -11,14 +11,13 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.gathering import Gathering, moved_to_cpu, size_of, split_tail
 from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
+from raymigrate.codemods.to_accelerate.rows_kept import LOSS, keeps_rows
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, free_name, is_method_call, reaching
 
-# Attributes of what models of transformers return: one value for a batch, and one for each row.
-LOSS = "loss"
 # Methods that work on each row by itself.
 BY_ROW = frozenset({"argmax", "softmax", "log_softmax", "sigmoid", "squeeze", "detach", "float", "round", "topk"})
 ARRAYS = frozenset({"numpy", "sklearn", "scipy", "pandas"})
@@ -65,6 +64,8 @@ class Evaluation(Side):
             return None
         if isinstance(statement, (ast.AugAssign, ast.Expr)):
             found: Gathering | None = self._before(loop, statement, calls[0])
+        elif isinstance(statement, ast.Assign) and not keeps_rows(self.module, calls[0], statement.value):
+            found = self._before(loop, statement, calls[0])
         else:
             found = self._cut(loop, statement, calls[0]) if isinstance(statement, ast.Assign) else None
         if found is None or (self._lengths.differ and not self._lengths.are_filled):
@@ -122,7 +123,7 @@ class Evaluation(Side):
     def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering | None:
         """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""
         output = self._part(call)
-        if _is_loss(output):
+        if output is not call and not keeps_rows(self.module, call, output):
             return None
         while True:
             parent = self.module.parent_of[output]
@@ -130,6 +131,8 @@ class Evaluation(Side):
             if isinstance(parent, ast.Attribute) and parent.attr == "item":  # one number for the batch, and no rows
                 return None
             if outer is None or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
+                break
+            if not keeps_rows(self.module, output, outer):
                 break
             output = outer
         is_plain = isinstance(output, ast.Attribute) and output.attr == "logits"
@@ -164,7 +167,7 @@ class Evaluation(Side):
     def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
         current: ast.Assign = statement
         target = self._only_target(statement)
-        if self._leaves_torch(statement) or _is_loss(statement.value):
+        if self._leaves_torch(statement):
             return None
         if target is not None and self._is_one_number(target, loop, statement):
             return None
@@ -178,7 +181,7 @@ class Evaluation(Side):
             following = self.module.statement(reads[0])
             is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
             further = self._only_target(following) if is_only and isinstance(following, ast.Assign) else None
-            if further is None or not self._goes_on(current, following, further, loop):
+            if further is None or not self._goes_on(current, reads[0], further, loop):
                 found = Gathering(loop, current, is_after=True, name=target.id)
                 found.on_cpu = moved_to_cpu(current)
                 return found
@@ -186,9 +189,11 @@ class Evaluation(Side):
             current, target = following, further
         return None
 
-    def _goes_on(self, current: ast.stmt, following: ast.stmt, target: ast.Name, loop: Loop) -> bool:
-        """Whether what follows works on tensors on the device alone, so that rows can be gathered after it."""
-        if self._is_one_number(target, loop, following):
+    def _goes_on(self, current: ast.stmt, read: ast.Name, target: ast.Name, loop: Loop) -> bool:
+        """Whether what follows works on rows on the device alone, so that they can be gathered after it."""
+        following = self.module.statement(read)
+        assert isinstance(following, ast.Assign)
+        if self._is_one_number(target, loop, following) or not keeps_rows(self.module, read, following.value):
             return False
         return not (self._reads_batch(following) or self._leaves_torch(following) or moved_to_cpu(current))
 
@@ -245,12 +250,13 @@ class Evaluation(Side):
 
     def _cut_parts(self, loop: Loop, statement: ast.stmt, parts: list[ast.expr]) -> Gathering | None:
         """Gathers the parts of an output with several of them."""
-        losses: list[ast.expr] = [part for part in parts if isinstance(part, ast.Attribute) and part.attr == LOSS]
+        losses = [part for part in parts if not keeps_rows(self.module, _owner(part), part)]
         rows = [part for part in parts if part not in losses]
         if not rows or len({ast.unparse(part) for part in rows}) > 1 or isinstance(rows[0], ast.Name):
             return None
         first = self.module.statement(rows[0])
-        if len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop):
+        is_taken = len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop)
+        if is_taken and isinstance(first, ast.Assign) and keeps_rows(self.module, rows[0], first.value):
             target = self._only_target(first)
             if target is not None and not self._reads_batch(first) and not self._leaves_torch(first):
                 found = self._further(loop, first, target)
@@ -266,7 +272,7 @@ class Evaluation(Side):
             if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
                 break
             further = self._only_target(following)
-            if further is None or not self._goes_on(statement, following, further, loop):
+            if further is None or not self._goes_on(statement, reads[0], further, loop):
                 break
             statement, target = following, further
         return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=moved_to_cpu(statement))
@@ -373,8 +379,5 @@ class Evaluation(Side):
         return key if key is not None and key.isidentifier() else "labels"
 
 
-def _is_loss(value: ast.expr) -> bool:
-    """Whether a value is the loss that a model gives for a batch: `model(**batch).loss`, also behind `detach()`."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not value.args:
-        value = value.func.value
-    return isinstance(value, ast.Attribute) and value.attr == LOSS
+def _owner(part: ast.expr) -> ast.expr:
+    return part.value if isinstance(part, (ast.Attribute, ast.Subscript)) else part

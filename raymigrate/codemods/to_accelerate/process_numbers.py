@@ -11,13 +11,15 @@ from raymigrate.facts.projects.environment import ENVIRON, GETTERS
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import compared_with, is_negation
-from raymigrate.facts.values import called_name, every_origin, is_call_by_name, is_method_call, last_name
+from raymigrate.facts.torch.main_process import COMPARES
+from raymigrate.facts.values import argument, called_name, every_origin, is_call_by_name, is_method_call, last_name
 
 DEVICE = "accelerator.device"
 MAKER = "torch.device"
 RANK = "accelerator.process_index"
 LOCAL_RANK = "accelerator.local_process_index"
 SIZE = "accelerator.num_processes"
+DISTRIBUTED = "accelerator.use_distributed"
 MAIN = {RANK: "accelerator.is_main_process", LOCAL_RANK: "accelerator.is_local_main_process"}
 MOVES = ("to", "cuda")
 # Keyword arguments that say where something shall be.
@@ -35,6 +37,11 @@ def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
     """
     module = changes.module
     parent = module.parent_of[node]
+    if _asks_for_launcher(module, node):
+        if isinstance(parent, ast.Compare) and not _is_of_environment(module, node):  # an option, which goes
+            is_there = bool(_outcome(module, parent, node, 0))
+            changes.replace(parent, DISTRIBUTED if is_there else f"not {DISTRIBUTED}")
+        return
     if number in MAIN and isinstance(parent, ast.Compare) and len(parent.ops) == 1:
         op, [right] = parent.ops[0], parent.comparators
         compared = module.constant(right if parent.left is node else parent.left)
@@ -46,6 +53,65 @@ def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
         return
     is_text = every_origin(module, node, _reads_text) and not _takes_numbers(module, node)
     changes.replace(node, f"str({number})" if is_text else number)
+
+
+def _asks_for_launcher(module: Module, node: ast.expr) -> bool:
+    """Whether the use of a number asks only if a launcher gave one: `rank is None`, `rank != -1`, `if rank:` of a text.
+
+    Launchers say that to accelerate by the same variables of the environment, so that what reads one may stay.
+    """
+    parent = module.parent_of[node]
+    if is_call_by_name(parent, "int"):
+        node, parent = parent, module.parent_of[parent]
+    if isinstance(parent, ast.Compare):
+        without = {_outcome(module, parent, node, value) for value in _where_alone(module, node)}
+        as_given: type = str if every_origin(module, node, _reads_text) else int
+        several = {_outcome(module, parent, node, as_given(n)) for n in range(4)}
+        return len(several) == 1 and not without <= several | {None}
+    if not every_origin(module, node, _reads_text):
+        return False
+    inner: ast.AST = node
+    while isinstance(parent, ast.BoolOp) or is_negation(parent):
+        inner, parent = parent, module.parent_of[parent]
+    is_tested = isinstance(parent, (ast.If, ast.IfExp, ast.While)) and parent.test is inner
+    return is_tested or is_negation(inner) or is_call_by_name(parent, "bool")
+
+
+def _outcome(module: Module, compare: ast.Compare, node: ast.expr, number: object) -> bool | None:
+    """What a comparison says if a number is this one; None where that is not known."""
+    if len(compare.ops) != 1:
+        return None
+    is_left = compare.left is node
+    other = module.constant(compare.comparators[0] if is_left else compare.left)
+    if other is ...:
+        return None
+    try:
+        return bool(COMPARES[type(compare.ops[0])](*((number, other) if is_left else (other, number))))
+    except TypeError:
+        return None
+
+
+def _where_alone(module: Module, node: ast.expr) -> set[object]:
+    """What a number is in a script that no launcher starts: the default of a variable, or that of an option."""
+    found: set[object] = set()
+    for end in module.origins(node):
+        place = end.node.args[0] if is_call_by_name(end.node, "int") and end.node.args else end.node
+        if called_name(end.module, place) in GETTERS:
+            default = argument(place, 1, "default")  # type: ignore[arg-type]
+            value = end.module.constant(default) if default is not None else None
+            found.add(int(value) if place is not end.node and isinstance(value, str) and _is_int(value) else value)
+        elif isinstance(place, ast.Attribute) and place.attr == "local_rank":
+            found |= {-1, None}  # whatever the parser says
+    return found - {...}
+
+
+def _is_int(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def _is_of_environment(module: Module, node: ast.expr) -> bool:
+    """Whether a number comes from variables of the environment alone."""
+    return not any(isinstance(end.node, ast.Attribute) for end in module.origins(node))
 
 
 def _reads_text(module: Module, node: ast.expr) -> bool:

@@ -26,9 +26,9 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.projects.environment import variable_read
-from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.syntax.nodes import LEAVES, FirstOfBlock, is_negation, only_target
-from raymigrate.facts.torch.main_process import asks_for_main, is_rank
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.torch.main_process import MainProcess
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
 DIST = "torch.distributed"
@@ -62,7 +62,7 @@ class Processes(Side):
         self.samplers = Samplers(training)
         self.grouping: dict[str, ast.expr] = {}  # arguments for InitProcessGroupKwargs
         self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
-        self._main_goes_on = FirstOfBlock(self._lets_main_go_on)
+        self.main = MainProcess(is_number=self._is_number)
 
     @cached_property
     def numbers(self) -> dict[Variable, str]:
@@ -259,33 +259,7 @@ class Processes(Side):
 
     def is_main_only(self, node: ast.AST) -> bool:
         """Whether code runs in the main process alone, by an `if` on its number around it, or by one that leaves."""
-        child = node
-        for parent in self.module.ancestors(node):
-            body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
-            if child in body and self._tests_main(parent.test):  # type: ignore[attr-defined]
-                return True
-            if self._main_goes_on.is_before(parent, child):
-                return True
-            child = parent
-        return False
-
-    def _lets_main_go_on(self, statement: ast.stmt) -> bool:
-        """Whether all processes but the main one leave a block in a statement of it: `if rank != 0: return`."""
-        if not isinstance(statement, ast.If):
-            return False
-        if isinstance(statement.body[-1], LEAVES):
-            return self._tests_others(statement.test)
-        return bool(statement.orelse) and isinstance(statement.orelse[-1], LEAVES) and self._tests_main(statement.test)
-
-    def _tests_others(self, test: ast.expr) -> bool:
-        """Whether a test holds in all processes but the main one: `rank != 0`, `not is_main()`, `rank`."""
-        if isinstance(test, ast.BoolOp):
-            return any(map(self._tests_others, test.values))
-        if is_negation(test):
-            return self._tests_main(test.operand)
-        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
-            return self.module.constant(test.comparators[0]) == 0 and self._is_rank(test.left)
-        return self._is_rank(test)
+        return self.main.is_alone(self.module, node)
 
     @property
     def reduces(self) -> bool:
@@ -300,32 +274,11 @@ class Processes(Side):
         calls = self.module.calls_of(function) if function is not None else []
         return any(self.is_main_only(call) for call in calls)
 
-    def _tests_main(self, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
-        """Whether a test holds in the main process alone, or in a run that has one; it may ask a function for that."""
-        if isinstance(test, ast.BoolOp):
-            return any(self._tests_main(value, seen) for value in test.values)
-        if isinstance(test, ast.IfExp):
-            return self._tests_main(test.body, seen) and self.module.constant(test.orelse) is True
-        if isinstance(test, ast.Name) and (value := self.module.value(test)) is not test:
-            return self._tests_main(value, seen)
-        if isinstance(test, ast.Call) and test not in seen:
-            answers = self._answers(test)
-            if not answers:
-                return asks_for_main(self.module, test)  # a function of another file
-            return len(answers) == 1 and self._tests_main(answers[0], seen | {test})
-        return self._compares_with_first(test)
-
-    def _compares_with_first(self, test: ast.expr) -> bool:
-        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
-            sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
-            return any(self.module.constant(zero) in (0, "0") and self._is_rank(rank) for rank, zero in sides)
-        return is_negation(test) and self._is_rank(test.operand)
-
     def _compared_number(self, test: ast.expr) -> str | None:
         """Which number of a process a test compares with 0: the one of all machines, or of this one."""
-        if not self._compares_with_first(test):
+        if not self.main.asks(self.module, test) or not isinstance(test, (ast.Compare, ast.UnaryOp)):
             return None
-        sides = [test.left, test.comparators[0]] if isinstance(test, ast.Compare) else [test.operand]  # type: ignore[attr-defined]
+        sides = [test.left, test.comparators[0]] if isinstance(test, ast.Compare) else [test.operand]
         found: set[str] = set()
         for side in sides:
             if isinstance(side, ast.Attribute) and side.attr == "local_rank":
@@ -335,25 +288,11 @@ class Processes(Side):
             found |= {number for v in self.variables.of(side) if (number := self.numbers.get(v)) is not None}
         return found.pop() if len(found) == 1 and found <= MAIN.keys() else None
 
-    def _answers(self, call: ast.Call) -> list[ast.expr]:
-        """What a function of the script returns to a call."""
-        function = self.variables.called(call)
-        found = returns(self.module, function) if function is not None else []
-        return [each.value for each in found if each.value is not None]
-
-    def _is_rank(self, node: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
-        if isinstance(node, ast.Attribute) and node.attr == "local_rank":
-            return True
-        if isinstance(node, ast.IfExp):
-            return self._is_rank(node.body, seen) and self.module.constant(node.orelse) == 0
-        if isinstance(node, ast.Call) and node not in seen and (answers := self._answers(node)):
-            ranks = [answer for answer in answers if self.module.constant(answer) != 0]
-            return bool(ranks) and all(self._is_rank(rank, seen | {node}) for rank in ranks)
-        if isinstance(node, ast.Call) and not self._answers(node) and is_rank(self.module, node):
-            return True  # of a function of another file
-        if self.number(node) in MAIN or any(v in self.ranks for v in self.variables.of(node)):
-            return True
-        return isinstance(node, ast.Name) and is_rank(self.module, node)
+    def _is_number(self, module: Module, node: ast.expr) -> bool:
+        """Whether an expression of the script is known to be the number of a process, which its name need not say."""
+        return module is self.module and (
+            self.number(node) in MAIN or any(variable in self.ranks for variable in self.variables.of(node))
+        )
 
 
 def _without_int(node: ast.expr) -> ast.expr:

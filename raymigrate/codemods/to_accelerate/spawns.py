@@ -23,6 +23,11 @@ SPAWNED = (
     "mp.spawn() started the processes: under python alone the script trains in one of them now; `accelerate launch`"
     " starts one for each GPU."
 )
+GROUP = "torch.distributed.init_process_group"
+OF_MACHINES = (
+    "Give accelerate launch the processes of all machines together as --num_processes, and --num_machines,"
+    " --machine_rank and --main_process_ip on each; or Ray as many workers as there are processes."
+)
 SIZES = ("world_size", "nprocs", "ngpus", "num_gpus")
 
 
@@ -71,17 +76,35 @@ class Spawn:
         given = argument(self.call, 2, "nprocs")
         name = self.function.name
         if given is not None and self._counts_devices(given):
-            return f"{name}() is called: `accelerate launch`, or Ray, starts the processes."
+            there = f" {OF_MACHINES}" if self._is_on_machines else ""
+            return f"{name}() is called: `accelerate launch`, or Ray, starts the processes.{there}"
         number = self.module.constant(given) if given is not None else 1
         count = (
             str(number)
             if isinstance(number, int) or given is None
             else f"`{self.module.source(self.module.value(given))}`"
         )
+        if self._is_on_machines:
+            first = f"{name}() is called: `accelerate launch`, or Ray, starts the processes."
+            return f"{first} They were {count} on each machine. {OF_MACHINES}"
         return (
             f"{name}() is called: `accelerate launch`, or Ray, starts the processes. They were {count}: give the first"
             " that number as --num_processes, or Ray as many workers."
         )
+
+    @property
+    def _is_on_machines(self) -> bool:
+        """Whether this is done on several machines: the group has some times as many processes, or ranks behind them.
+
+        `world_size = nodes * gpus`, `rank=node * gpus + gpu`, which may be 1 and 0: then the total is the same.
+        """
+        calls = self.module.calls(GROUP)
+        given = [k.value for call in calls for k in call.keywords if k.arg in ("rank", "world_size")]
+        made = [source.node for value in given for source in self.module.origins(value)]
+        stored = [node for node in self.module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store)]
+        named = {value.attr for value in given if isinstance(value, ast.Attribute)}  # `args.world_size`
+        made += [value for node in stored if node.attr in named and (value := self.module.assigned(node)) is not None]
+        return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult) for m in made for part in ast.walk(m))
 
     def is_size(self, value: ast.expr, name: str) -> bool:
         """Whether the processes are told how many they are.

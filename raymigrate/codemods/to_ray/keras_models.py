@@ -9,10 +9,12 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.trainer_calls import training_of
 from raymigrate.facts.hugging_face.models import classes_called
-from raymigrate.facts.values import called_name
+from raymigrate.facts.values import Source, called_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 CLASS = lazy_regex(r"transformers(?:\.\w+)*\.TF[A-Z]\w*")
+# What has other models as a part of it: `tf.keras.Model(inputs=inputs, outputs=bert(inputs)[0])`.
+OF_KERAS = lazy_regex(r"(?:tensorflow(?:\.\w+)*\.|tf_)?keras(?:\.\w+)*\.(?:Model|Functional|Sequential)")
 MAKERS = ("from_pretrained", "from_config")
 MESSAGE = "Keras trains this model, and transformers 5 has no classes for TensorFlow: there is none to move to Ray."
 ADVICE = (
@@ -35,6 +37,11 @@ def keras_models(context: Context) -> None:
     }
     made |= {call for call in module.of_type(ast.Call) if CLASS.fullmatch(called_name(module, call))}
     for fit, method in module.method_calls("fit") if made else ():
-        if any(source.node in made for source in module.origins(method.value)):
+        if any(source.node in made or _is_of_keras(source) for source in module.origins(method.value)):
             leave(context, fit, MESSAGE, ADVICE)
             return
+
+
+def _is_of_keras(source: Source) -> bool:
+    """Whether a model of Keras is made, in a file with such a model of transformers: it is a part of it."""
+    return OF_KERAS.fullmatch(called_name(source.module, source.node)) is not None

@@ -3,134 +3,216 @@
 from __future__ import annotations
 
 import ast
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.environment import variable_read
-from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.functions import on_every_way, returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import is_call_by_name, is_method_call
+from raymigrate.facts.values import is_call_by_name, is_method_call, last_name
 from raymigrate.facts.values.arguments import called_name
 from raymigrate.facts.values.calls import called_function
 
-RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
-RANK_VARIABLES = ("RANK", "LOCAL_RANK")
-# Methods of a Trainer, the last two up to transformers 3, and properties of its state.
-OF_TRAINERS = frozenset({"is_world_process_zero", "is_local_process_zero", "is_world_master", "is_local_master"})
-MAIN = frozenset({"is_main_process", "is_local_main_process", *OF_TRAINERS})  # besides, of accelerate's objects
-RANK_ATTRIBUTES = frozenset({"rank", "local_rank", "process_index", "local_process_index"})
-LIMITS = {ast.LtE: 0, ast.Lt: 1}  # `rank <= 0`, `rank < 1`
-FIRST_OR_ONLY = ([-1, 0], [0, -1], (-1, 0), (0, -1), {-1, 0}, [0], (0,), {0})
+# Functions that give the number of a process in the whole run, of torch and of Ray; and within its machine.
+OF_RUN = frozenset({"get_rank", "get_world_rank"})
+OF_MACHINE = frozenset({"get_node_local_rank", "get_local_rank"})
+LIBRARIES = ("torch.distributed.", "ray.")
+RUN_VARIABLE, MACHINE_VARIABLE = "RANK", "LOCAL_RANK"
+RUN_ATTRIBUTES = frozenset({"rank", "process_index"})  # of Accelerator and TrainingArguments; own ones
+MACHINE_ATTRIBUTES = frozenset({"local_rank", "local_process_index"})
+# Methods of a Trainer, the last of each up to transformers 3; properties of its state, and of accelerate's objects.
+FIRST_OF_RUN = frozenset({"is_main_process", "is_world_process_zero", "is_world_master"})
+FIRST_OF_MACHINE = frozenset({"is_local_main_process", "is_local_process_zero", "is_local_master"})
+COMPARES: dict[type[ast.cmpop], Callable[..., object]] = {
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.eq, ast.IsNot: operator.ne},
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
+    **{ast.In: lambda rank, several: rank in several, ast.NotIn: lambda rank, several: rank not in several},
+}
+OTHERS = (1, 2, 3, 7, 8, 1_000_003)  # what is so for these is taken to be so for every process but the first
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
+OF_GROUPS = lazy_regex(r"distributed|(?:^|_)ddp(?:_|$)", re.IGNORECASE)  # as scripts call it that there are several
 Seen = frozenset[ast.AST]
 
 
-def is_for_main(module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool:
-    """Whether the main process alone comes to a node in its function, by an `if` around it or by one that leaves.
+@dataclass(frozen=True)
+class MainProcess:
+    """How it is asked whether a process is the main one.
 
     Args:
-        module: The module.
-        node: The node.
-        seen: The tests that were asked about already.
+        of_run: Whether the first process of each machine does not count, but that of the whole run alone.
+        is_number: What else the one who asks knows to be the number of a process.
     """
-    child = node
-    for parent in module.ancestors(node):
-        body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
-        if child in body and asks_for_main(module, parent.test, seen):  # type: ignore[attr-defined]
-            return True
-        if isinstance(child, ast.stmt) and _others_left(module, parent, child, seen):
-            return True
-        if isinstance(parent, FUNCTIONS):
-            return False
-        child = parent
-    return False
 
+    of_run: bool = False
+    is_number: Callable[[Module, ast.expr], bool] | None = None
 
-def _others_left(module: Module, parent: ast.AST, statement: ast.stmt, seen: Seen) -> bool:
-    """Whether all other processes leave a block before a statement of it: `if not is_main(): return`."""
-    return any(
-        isinstance(step, ast.If) and isinstance(step.body[-1], LEAVES) and _asks_for_others(module, step.test, seen)
-        for step in before(parent, statement)
-    )
+    def is_alone(self, module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool:
+        """Whether the main process alone comes to a node, by an `if` around it or by one that leaves.
 
+        What calls the function around it is not asked; a function that the main process alone makes is for it.
 
-def _asks_for_others(module: Module, test: ast.expr, seen: Seen) -> bool:
-    """Whether a test holds in every process but the main one: `not is_main()`, `rank != 0`, `rank > 0`, `rank`."""
-    if is_negation(test):
-        return asks_for_main(module, test.operand, seen)
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
-        return module.constant(test.comparators[0]) == 0 and is_rank(module, test.left, seen)
-    return is_rank(module, test, seen)
-
-
-def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> bool:
-    """Whether a test holds in the main process alone, or in a run that has no other."""
-    if test in seen:
+        Args:
+            module: The module.
+            node: The node.
+            seen: The tests that were asked about already.
+        """
+        child = node
+        for parent in module.ancestors(node):
+            if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+                is_first = child in parent.body if isinstance(parent.body, list) else child is parent.body
+                if self.asks(module, parent.test, seen, first=is_first):
+                    return True
+            if isinstance(child, ast.stmt) and any(
+                self.sends_away(module, step, seen) for step in before(parent, child)
+            ):
+                return True
+            child = parent
         return False
-    seen |= {test}
-    if isinstance(test, ast.BoolOp):
-        parts = [part for part in test.values if not _asks_for_no_group(module, part)]
-        every = any if isinstance(test.op, ast.And) else all
-        return bool(parts) and every(asks_for_main(module, part, seen) for part in parts)
-    if isinstance(test, ast.IfExp):
-        return asks_for_main(module, test.body, seen) and module.constant(test.orelse) is True
-    if isinstance(test, ast.Name) and (value := module.value(test)) is not test:
-        return asks_for_main(module, value, seen)
-    if isinstance(test, ast.Name):  # a parameter, for which each call may give such a test
-        given = module.origins(test)
-        return bool(given) and all(asks_for_main(source.module, source.node, seen) for source in given)
-    if isinstance(test, ast.Attribute):
-        return test.attr in MAIN
-    if is_negation(test):
-        return is_rank(module, test.operand, seen)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
-        return any(module.constant(zero) in (0, "0") and is_rank(module, rank, seen) for rank, zero in sides)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:  # -1 stands for a run of one process
-        bound, limit = module.constant(test.comparators[0]), LIMITS.get(type(test.ops[0]))
-        is_first = bound in FIRST_OR_ONLY if isinstance(test.ops[0], ast.In) else limit is not None and bound == limit
-        return is_first and is_rank(module, test.left, seen)
-    if isinstance(test, ast.Call):
-        if is_method_call(test, *OF_TRAINERS):
+
+    def sends_away(self, module: Module, step: ast.stmt, seen: Seen = frozenset()) -> bool:
+        """Whether all other processes leave a block in a statement: `if not is_main(): return`."""
+        if not isinstance(step, ast.If):
+            return False
+        if isinstance(step.body[-1], LEAVES) and self.asks(module, step.test, seen, first=False):
             return True
-        home, answers = _answers(module, test)
+        return bool(step.orelse) and isinstance(step.orelse[-1], LEAVES) and self.asks(module, step.test, seen)
+
+    def asks(self, module: Module, test: ast.expr, seen: Seen = frozenset(), *, first: bool = True) -> bool:
+        """Whether a test holds in the main process alone, or in a run that has no other.
+
+        Args:
+            module: The module.
+            test: The test.
+            seen: The tests that were asked about already.
+            first: False asks instead whether it holds in every process but the main one: `rank != 0`, `rank`.
+        """
+        if test in seen:
+            return False
+        above, seen = seen, seen | {test}
+        if is_negation(test):
+            return self.asks(module, test.operand, seen, first=not first)
+        if isinstance(test, ast.BoolOp):
+            parts = [part for part in test.values if not _asks_for_group(module, part, there=not first)]
+            every = any if isinstance(test.op, ast.And if first else ast.Or) else all
+            return bool(parts) and every(self.asks(module, part, seen, first=first) for part in parts)
+        if isinstance(test, ast.IfExp) and module.constant(test.orelse) is first:
+            return self.asks(module, test.body, seen, first=first)
+        if isinstance(test, ast.Compare):
+            return self._compares(module, test, seen, first=first)
+        if isinstance(test, ast.Name) and (value := module.value(test)) is not test:
+            if self.asks(module, value, seen, first=first):
+                return True
+        elif isinstance(test, ast.Name):  # a parameter, for which each call may give such a test
+            given = module.origins(test)
+            if given and all(self.asks(source.module, source.node, seen, first=first) for source in given):
+                return True
+        if first and isinstance(test, ast.Attribute):
+            return self._names_first(test)
+        if isinstance(test, ast.Call):
+            return (first and self._names_first(test.func)) or self._answers_so(module, test, seen, first=first)
+        return not first and self.is_rank(module, test, above)  # zero is false
+
+    def _names_first(self, node: ast.expr) -> bool:
+        names = FIRST_OF_RUN if self.of_run else FIRST_OF_RUN | FIRST_OF_MACHINE
+        return isinstance(node, ast.Attribute) and node.attr in names
+
+    def _answers_so(self, module: Module, call: ast.Call, seen: Seen, *, first: bool) -> bool:
+        """Whether a function of the project answers so; where there is one process, it may give a constant."""
+        if not first and self.is_rank(module, call, seen - {call}):
+            return True
+        home, answers = _answers(module, call)
         asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
         if asked:
-            return all(asks_for_main(home, answer, seen) for answer in asked)
+            return all(self.asks(home, answer, seen, first=first) for answer in asked)
         true = [answer for answer in answers if home.constant(answer) is True]
-        return bool(true) and all(is_for_main(home, answer, seen) for answer in true)
-    return False
+        return first and bool(true) and all(self.is_alone(home, answer, seen) for answer in true)
 
+    def _compares(self, module: Module, test: ast.Compare, seen: Seen, *, first: bool) -> bool:
+        """Whether a comparison tells the main process from all others: `rank == 0`, `rank in (-1, 0)`, `0 < rank`.
 
-def _asks_for_no_group(module: Module, test: ast.expr) -> bool:
-    """`not dist.is_initialized()`, beside which a test of the rank counts for nothing in a run of one process."""
-    inner = test.operand if is_negation(test) else None
-    return called_name(module, inner) in IS_THERE
-
-
-def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
-    """Whether an expression is the number of a process, or 0 in a run that has one."""
-    if node in seen:
+        -1 stands for a run of one process; a number that was not made of its text is compared with texts.
+        """
+        if len(test.ops) != 1:
+            return False
+        sides = [test.left, test.comparators[0]]
+        for is_turned, (rank, bound) in enumerate((sides, sides[::-1])):
+            known = module.constant(bound)
+            if known is ... or known is None or not self.is_rank(module, rank, seen):
+                continue
+            holds = COMPARES[type(test.ops[0])]
+            as_given: type = str if _has_texts(known) else int
+            try:
+                found = [holds(*((known, as_given(n)) if is_turned else (as_given(n), known))) for n in OTHERS]
+            except TypeError:  # no Python code compares these
+                return False
+            return not any(found) if first else all(found)
         return False
-    seen |= {node}
-    if isinstance(node, ast.Name):
-        ends = [end for end in module.origins(node) if end.module.constant(end.node) != 0]
-        return bool(ends) and all(end.node is not node and is_rank(end.module, end.node, seen) for end in ends)
-    if isinstance(node, ast.IfExp):
-        return is_rank(module, node.body, seen) and module.constant(node.orelse) == 0
-    if isinstance(node, ast.Attribute):
-        return node.attr in RANK_ATTRIBUTES
-    if variable_read(module, node) in RANK_VARIABLES:
-        return True
-    if not isinstance(node, ast.Call):
-        return False
-    if is_call_by_name(node, "int") and len(node.args) == 1:
-        return is_rank(module, node.args[0], seen)
-    if called_name(module, node) in RANKS:
-        return True
-    home, answers = _answers(module, node)
-    ranks = [answer for answer in answers if home.constant(answer) != 0]
-    return bool(ranks) and all(is_rank(home, rank, seen) for rank in ranks)
+
+    def is_rank(self, module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
+        """Whether an expression is the number of a process, or 0 (or -1) in a run that has one."""
+        if node in seen:
+            return False
+        seen |= {node}
+        if self.is_number is not None and self.is_number(module, node):
+            return True
+        if isinstance(node, ast.Name):
+            ends = [end for end in module.origins(node) if end.module.constant(end.node) not in (0, -1)]
+            return bool(ends) and all(end.node is not node and self.is_rank(end.module, end.node, seen) for end in ends)
+        if isinstance(node, ast.IfExp):
+            return self.is_rank(module, node.body, seen) and module.constant(node.orelse) in (0, -1)
+        if isinstance(node, ast.Attribute):
+            return node.attr in (RUN_ATTRIBUTES if self.of_run else RUN_ATTRIBUTES | MACHINE_ATTRIBUTES)
+        if variable_read(module, node) in ((RUN_VARIABLE,) if self.of_run else (RUN_VARIABLE, MACHINE_VARIABLE)):
+            return True
+        return isinstance(node, ast.Call) and self._gives_rank(module, node, seen)
+
+    def _gives_rank(self, module: Module, call: ast.Call, seen: Seen) -> bool:
+        if is_call_by_name(call, "int") and len(call.args) == 1:
+            return self.is_rank(module, call.args[0], seen)
+        functions = OF_RUN if self.of_run else OF_RUN | OF_MACHINE
+        name = called_name(module, call)
+        if name.startswith(LIBRARIES) and name.rpartition(".")[2] in functions:
+            return True
+        home, answers = _answers(module, call)
+        if not answers:  # `train.get_context().get_world_rank()`, `session.get_world_rank()`
+            return not name and is_method_call(call, *functions)
+        ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
+        return bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+
+
+def _has_texts(known: object) -> bool:
+    return isinstance(known, str) or (isinstance(known, (list, tuple, set)) and any(isinstance(k, str) for k in known))
+
+
+def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
+    """`dist.is_initialized()`, or not, beside which a test of the rank counts for nothing in a run of one process.
+
+    So do `args.distributed`, as scripts call it, and `world_size > 1`.
+    """
+    if is_negation(test):
+        return _asks_for_group(module, test.operand, there=not there)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_size(module, test.left):
+        limit = module.constant(test.comparators[0])
+        outcomes = [COMPARES[type(test.ops[0])](size, limit) for size in (1, 2, 8)] if type(limit) is int else []
+        return outcomes == [not there, there, there]
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        return there and OF_GROUPS.search(test.id if isinstance(test, ast.Name) else test.attr) is not None
+    return there and called_name(module, test) in IS_THERE
+
+
+def _is_size(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is the number of processes: `dist.get_world_size()`, `int(os.environ["WORLD_SIZE"])`."""
+    value = module.value(node)
+    if is_call_by_name(value, "int") and value.args:
+        value = value.args[0]
+    is_called_so = isinstance(value, ast.Attribute) and value.attr in ("world_size", "num_processes")
+    is_asked = isinstance(value, ast.Call) and last_name(value.func) == "get_world_size"
+    return is_called_so or is_asked or variable_read(module, value) == "WORLD_SIZE"
 
 
 def _answers(module: Module, call: ast.Call) -> tuple[Module, list[ast.expr]]:
@@ -141,3 +223,35 @@ def _answers(module: Module, call: ast.Call) -> tuple[Module, list[ast.expr]]:
     values = returned_values(home, function)
     found = [value for value in values if value is not None]
     return home, found if len(found) == len(values) else []
+
+
+ANY = MainProcess()
+OF_WHOLE_RUN = replace(ANY, of_run=True)
+
+
+def is_for_main(module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool:
+    """Whether the main process alone, of the run or of its machine, comes to a node in its function."""
+    return ANY.is_alone(module, node, seen)
+
+
+def asks_for_main(module: Module, test: ast.expr) -> bool:
+    """Whether a test holds in the main process alone, of the run or of its machine, or in a run that has no other."""
+    return ANY.asks(module, test)
+
+
+def is_for_first_rank(module: Module, node: ast.AST) -> bool:
+    """Whether no other worker than that of rank 0 comes to a node, also where its function is called by this one alone.
+
+    Args:
+        module: The module.
+        node: The node.
+    """
+
+    def function_of(place: ast.AST) -> ast.FunctionDef | None:
+        outer = next(
+            (parent for parent in module.ancestors(place) if isinstance(parent, (*FUNCTIONS, ast.ClassDef))), None
+        )
+        is_top = isinstance(outer, ast.FunctionDef) and isinstance(module.parent_of[outer], ast.Module)
+        return outer if is_top else None  # type: ignore[return-value]
+
+    return on_every_way(node, lambda place: OF_WHOLE_RUN.is_alone(module, place), function_of, module.uses_of)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
@@ -49,7 +50,7 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
     count, also those below.
     """
     keys = Keys()
-    _add(module, node, keys)
+    _add(module, _before_it_grows(module, node), keys)
     scope = module.bound_in(node)
     if scope is not None and isinstance(node, ast.Name):
         used = _of_uses(module, node.id, scope)
@@ -66,6 +67,18 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
         keys.read_in_text |= used.read_in_text - late
         keys.hidden |= used.hidden
     return keys
+
+
+def _before_it_grows(module: Module, node: ast.expr) -> ast.expr:
+    """What a name is made as that `d |= more` alone binds again; else the expression itself."""
+    bindings = [binding.node for binding in module.bindings_of(node)] if isinstance(node, ast.Name) else []
+    made = [bound for bound in bindings if not _grows(module.parent_of.get(bound))]
+    value = module.assigned(made[0]) if len(made) == 1 and len(bindings) > 1 else None
+    return node if value is None else value
+
+
+def _grows(statement: ast.AST | None) -> TypeGuard[ast.AugAssign]:
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.BitOr)
 
 
 def known_keys(module: Module, node: ast.expr) -> set[str]:
@@ -217,7 +230,7 @@ def _of_uses(module: Module, name: str, scope: Scope) -> Keys:
             keys.read_in_text |= {name for name, _ in keys.reads[known:]}
     for binding in scope.bindings.get(name, ()):
         statement = module.parent_of.get(binding.node)
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.BitOr):  # d |= {...}
+        if _grows(statement):  # d |= {...}
             _add(module, statement.value, keys)
     return keys
 
