@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import on_every_way, returned_values
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
+from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import is_call_by_name, is_method_call, last_name
 from raymigrate.facts.values.arguments import called_name
@@ -67,17 +68,13 @@ class MainProcess:
                 is_first = child in parent.body if isinstance(parent.body, list) else child is parent.body
                 if self.asks(module, parent.test, seen, first=is_first):
                     return True
-            if isinstance(child, ast.stmt) and any(
-                self.sends_away(module, step, seen) for step in before(parent, child)
-            ):
+            if any(self._sends_away(module, step, seen) for step in _left_in(module, parent, child)):
                 return True
             child = parent
         return False
 
-    def sends_away(self, module: Module, step: ast.stmt, seen: Seen = frozenset()) -> bool:
+    def _sends_away(self, module: Module, step: ast.If, seen: Seen) -> bool:
         """Whether all other processes leave a block in a statement: `if not is_main(): return`."""
-        if not isinstance(step, ast.If):
-            return False
         if isinstance(step.body[-1], LEAVES) and self.asks(module, step.test, seen, first=False):
             return True
         return bool(step.orelse) and isinstance(step.orelse[-1], LEAVES) and self.asks(module, step.test, seen)
@@ -183,6 +180,26 @@ class MainProcess:
             return not name and is_method_call(call, *functions)
         ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
         return bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+
+
+@kept
+def _leaving(module: Module) -> dict[ast.stmt, list[tuple[int, ast.If]]]:
+    """The `if`s in which a process may leave a block, with their places in it, by the first statement of the block."""
+    found: dict[ast.stmt, list[tuple[int, ast.If]]] = {}
+    for step in module.of_type(ast.If):
+        assert isinstance(step, ast.If)
+        if isinstance(step.body[-1], LEAVES) or (step.orelse and isinstance(step.orelse[-1], LEAVES)):
+            block = next(block for block in blocks(module.parent_of[step]) if step in block)
+            found.setdefault(block[0], []).append((block.index(step), step))
+    return found
+
+
+def _left_in(module: Module, parent: ast.AST, statement: ast.AST) -> list[ast.If]:
+    """Those before a statement in a block of a node."""
+    leaving = _leaving(module)
+    block = next((block for block in blocks(parent) if block[:1] and block[0] in leaving and statement in block), [])
+    place = block.index(statement) if block else 0  # type: ignore[arg-type]
+    return [step for its_place, step in leaving[block[0]] if its_place < place] if block else []
 
 
 def _has_texts(known: object) -> bool:
