@@ -165,7 +165,7 @@ class Judge:
         return run
 
     def close(self) -> None:
-        """Ends the processes and what they wrote."""
+        """Ends the processes and removes what they wrote."""
         for host in self.hosts.values():
             host.close()
             shutil.rmtree(host.folder, ignore_errors=True)
@@ -205,7 +205,7 @@ class Judge:
         return _moved(run, made_in, folder / name)
 
     def _host(self, name: str) -> Host:
-        """Where all runs of a kind are made: their settings are the same, so that they can share a process and Ray."""
+        """Where all runs of a kind are made: their settings are the same, so that they can share a process."""
         kind = name.removesuffix("-again")
         return self.hosts.setdefault(kind, Host(self.folder / f"host-{os.getpid()}-{kind}"))
 
@@ -227,7 +227,7 @@ class Silent:
 
 
 def _moved(run: Run, made_in: Path, folder: Path) -> Run:
-    """A run whose files come to stand elsewhere, since the next one takes their place."""
+    """A run whose files are moved away, since the next run is made in the same folder."""
     folder.mkdir(parents=True)
     for name in ("trace", "storage", "log.txt"):
         if (made_in / name).exists():

@@ -180,7 +180,7 @@ def test_the_name_of_a_device_stays_a_text_where_it_is_no_place() -> None:
     assert 'open("cuda:{}".format(accelerator.process_index) + ".log")' in text
 
 
-ON_MACHINES = "Give accelerate launch the processes of all machines together as --num_processes"
+ON_MACHINES = "Run accelerate launch on each machine, with --num_processes for all machines together"
 NODES = "import argparse\nargs = argparse.Namespace(nodes=2, node=0)\n"
 
 

@@ -40,7 +40,10 @@ LATE = "False with Ray 2.51 to 2.69"
         ('ray.__version__.split(".")[:2] >= ["2", "7"]', LATE),
         ('tuple(ray.__version__.split(".")) >= ("2", "7")', LATE),
         ("float(ray.__version__[:3]) >= 2.7", "2.5 is less than 2.7"),
-        ('float(".".join(ray.__version__.split(".")[:2])) >= 2.7', "compares numbers made of texts, and is False"),
+        (
+            'float(".".join(ray.__version__.split(".")[:2])) >= 2.7',
+            "compares decimal numbers, not versions, and is False",
+        ),
     ],
 )
 def test_a_comparison_of_texts_that_is_wrong_today_is_told(test: str, answer: str) -> None:

@@ -1,7 +1,8 @@
 """RM690: Ray's version, compared as a text: "2.51.0" comes before "2.7", so that the branch for older versions runs.
 
 Python compares texts letter by letter, so `ray.__version__ >= "2.7"` is False with Ray 2.10 to 2.69, and with all that
-the converted code runs on but the last of them. So are its parts, and a number that is made of the first two.
+the converted code runs on but the last of them. The same goes for its parts, and for a number that is made of the first
+two: 2.51 is less than 2.7.
 """
 
 import ast
@@ -21,8 +22,8 @@ from raymigrate.knowledge.versions import read_version
 RM690 = Rule(
     "RM690",
     "Ray's version, compared as a text",
-    'Texts are compared letter by letter: "2.51.0" comes before "2.7". So what is for older versions of Ray runs on'
-    " current ones.",
+    'Texts are compared letter by letter: "2.51.0" comes before "2.7". As a number, too, 2.51 is less than 2.7. So what'
+    " is for older versions of Ray runs on current ones.",
     'Compare versions: packaging.version.parse(ray.__version__) >= packaging.version.parse("2.7").',
     "https://packaging.pypa.io/en/stable/version.html",
     unproven="Python alone shows it: a test compares the texts.",
@@ -32,7 +33,8 @@ MESSAGE = (
     " {example} comes {order} {bound}."
 )
 OF_NUMBERS = (
-    "This compares numbers made of texts, and is {answer} with Ray {first} to {last}: {example} is {order} {bound}."
+    "This compares decimal numbers, not versions, and is {answer} with Ray {first} to {last}:"
+    " {example} is {order} {bound}."
 )
 MADE: dict[str, Callable[[Any], Any]] = {"str": str, "int": int, "float": float, "tuple": tuple, "list": list}
 VERSION, ASKS = "ray.__version__", ("importlib.metadata.version", "importlib_metadata.version")
@@ -40,7 +42,7 @@ VERSION, ASKS = "ray.__version__", ("importlib.metadata.version", "importlib_met
 
 @codemod("version", "__version__", phase=Phase.LIBRARIES)
 def versions_as_text(context: Context) -> None:
-    """Reports comparisons of Ray's version that come out wrong today, as they are of texts."""
+    """Reports comparisons of Ray's version that come out wrong today, as they are of texts or decimal numbers."""
     module = context.module
     for compare in module.of_type(ast.Compare):
         assert isinstance(compare, ast.Compare)
@@ -73,19 +75,19 @@ def _told(module: Module, version: ast.expr, kind: type[ast.cmpop], bound: ast.e
         return None
     first, last = (ray.rpartition(".")[0] for ray in (wrong[0], wrong[-1]))
     example, is_number = shown[wrong[0]], isinstance(written, float)
-    before, behind = ("less than", "not less than") if is_number else ("before", "behind")
+    before, after = ("less than", "not less than") if is_number else ("before", "after")
     return (OF_NUMBERS if is_number else MESSAGE).format(
         answer=not meant[wrong[0]],
         first=first,
         last=last,
         example=_written(example),
-        order=before if example < written else behind,
+        order=before if example < written else after,
         bound=_written(written),
     )
 
 
 def _as_meant(ray: str, shown: object, written: object) -> tuple[Any, Any]:
-    """What a comparison is meant to compare: the versions; of one part of each, as `"51"` and `"7"`, its number."""
+    """What a comparison is meant to compare: versions, or numbers where each side is one part, as `"51"` and `"7"`."""
     if isinstance(written, str) and written.isdigit() and isinstance(shown, str) and shown.isdigit():
         return int(shown), int(written)
     parts = written if isinstance(written, (list, tuple)) else [written]
@@ -122,7 +124,7 @@ def _shown(module: Module, node: ast.expr, ray: str) -> Any:
 
 
 def _place(module: Module, node: ast.expr) -> Any:
-    """What a subscript takes: a number, or `:3`."""
+    """What a subscript asks for: a number, or `:3`."""
     if isinstance(node, ast.Slice):
         ends = [None if end is None else module.constant(end) for end in (node.lower, node.upper, node.step)]
         return slice(*ends)

@@ -293,7 +293,7 @@ def _is_unused(uses: Uses) -> bool:
 
 
 def _constants(module: Module, given: ast.expr) -> list[tuple[Source, object]]:
-    """What a name of a dataset may be: of an attribute of an object that is not seen, what was put into it before."""
+    """What the name of a dataset may be; for an attribute of an unseen object, what was put into it before."""
     found: list[tuple[Source, object]] = []
     for source, value in constants(module, given):
         put = _put_before(source) if value is ... and isinstance(source.node, ast.Attribute) else None

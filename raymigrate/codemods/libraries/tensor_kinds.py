@@ -1,7 +1,7 @@
 """RM705, for `tokenizer(texts, return_tensors="tf")`: transformers 5 makes no tensors of TensorFlow and JAX.
 
 Measured on transformers 5.23: "tf is not a valid TensorType, please select one of ['pt', 'np', 'mlx']" (ValueError).
-So do collators when they make a batch, but default_data_collator, which returns None (data/data_collator.py:46, 88).
+Collators raise one too when they make a batch; the two default ones return None (data/data_collator.py:46, 88).
 """
 
 import ast
@@ -19,14 +19,14 @@ ARGUMENT = "return_tensors"
 GONE = ("tf", "jax")
 MAKERS = lazy_regex(r"transformers(?:\.\w+)*\.\w*(?:Tokenizer|Processor|FeatureExtractor)\w*(?:\.from_pretrained)?")
 COLLATORS = lazy_regex(r"transformers(?:\.\w+)*\.(?:\w*DataCollator\w*)")
-DEFAULT_COLLATOR = lazy_regex(r"transformers(?:\.\w+)*\.default_data_collator")
+DEFAULT_COLLATORS = lazy_regex(r"transformers(?:\.\w+)*\.(?:default_data_collator|DefaultDataCollator)")
 METHODS = ("__call__", "apply_chat_template", "batch_encode_plus", "encode", "encode_plus", "pad", "preprocess")
 ADVICE = 'Write "np" and make the tensors of the arrays; or "pt" for PyTorch.'
 
 
 @codemod(ARGUMENT, phase=Phase.LIBRARIES)
 def tensor_kinds(context: Context) -> None:
-    """Tells of tokenizers, processors and collators that are asked for tensors which they make no more."""
+    """Tells of tokenizers, processors and collators that are asked for tensors that they no longer make."""
     module = context.module
     for call, keyword in module.keywords(ARGUMENT):
         kind = module.constant(keyword.value)
@@ -34,11 +34,12 @@ def tensor_kinds(context: Context) -> None:
             continue
         if every_origin(module, _called(call), _is_made_by_library):
             context.manual(RM705, keyword, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
-        elif COLLATORS.fullmatch(named := module.qualified(call.func) or ""):
+        elif DEFAULT_COLLATORS.fullmatch(named := module.qualified(call.func) or ""):
+            message = f'With {ARGUMENT}="{kind}" {named.rpartition(".")[2]} gives None today, and no batch.'
+            context.manual(RM705, keyword, message, ADVICE)
+        elif COLLATORS.fullmatch(named):
             message = f'A collator with {ARGUMENT}="{kind}" raises a ValueError at its first batch today.'
             context.manual(RM705, keyword, message, ADVICE)
-        elif DEFAULT_COLLATOR.fullmatch(named):
-            context.manual(RM705, keyword, f'default_data_collator gives None today for {ARGUMENT}="{kind}".', ADVICE)
 
 
 def _called(call: ast.Call) -> ast.expr:

@@ -235,7 +235,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
 
 
 def _is_of_framework(module: Module, method: ast.Attribute) -> bool:
-    """Whether the class of a framework has a method today, also where what makes the object of it is gone."""
+    """Whether the class of a framework has a method today, also where what made its object is gone."""
     name = framework_class(module, method.value)
     owners = [owner for owner in CLASSES if name and owner.endswith(f".{name}")]
     return any(member(look_up(owner).place, method.attr) is not None for owner in owners)

@@ -365,7 +365,7 @@ def _carried_above(module: Module) -> set[Carried]:
 
 
 def _is_none(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> bool:
-    """Whether result.metrics of a run without checkpoints matters: of legacy scripts always, else if it raises."""
+    """Whether None in place of metrics is told: of legacy scripts always, of others where their read of it raises."""
     module, is_legacy = context.module, context.of_legacy_job
     return is_legacy or (is_relied_on(module, read) and _reports_nothing(module, read, codes()))
 

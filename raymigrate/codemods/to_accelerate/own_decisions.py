@@ -107,7 +107,7 @@ class OwnDecisions:
     def _is_of_batches(self, binding: ast.AST, loop: Loop) -> bool:
         """Whether a loop gives a name something of each batch: not its number, nor what is asked after some batches.
 
-        What an `if` in the loop gives a name, as where it evaluates, is what its value is made of.
+        Where an `if` in the loop gives the name a value, as after an evaluation, what this is made of decides.
         """
         if not self.module.inside(binding, loop.node) or binding in (loop.node.target, loop.index):
             return False

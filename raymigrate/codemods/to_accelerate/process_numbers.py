@@ -56,9 +56,9 @@ def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
 
 
 def _asks_for_launcher(module: Module, node: ast.expr) -> bool:
-    """Whether the use of a number asks only if a launcher gave one: `rank is None`, `rank != -1`, `if rank:` of a text.
+    """Whether a number is asked only whether a launcher gave it: `rank is None`, `rank != -1`, `if rank:` of a text.
 
-    Launchers say that to accelerate by the same variables of the environment, so that what reads one may stay.
+    Launchers tell accelerate so by the same environment variables: what reads one may stay.
     """
     parent = module.parent_of[node]
     if is_call_by_name(parent, "int"):

@@ -8,7 +8,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, is_method_call, last_name
 
 LOSS = "loss"  # the attribute of what models of transformers return
-# What gives one value of all rows, unless it is told to go along another dimension than the first.
+# These make one value of all rows, unless they are told to work along another dimension than the first.
 REDUCTIONS = frozenset(
     {
         *("mean", "sum", "prod", "max", "min", "amax", "amin", "argmax", "argmin", "median", "mode", "std", "var"),
@@ -74,7 +74,7 @@ def _is_loss_module(module: Module, function: ast.expr) -> bool:
 def is_first_a_loss(module: Module, outputs: ast.AST) -> bool:
     """Whether the first of the outputs is the loss, as it is where a model of transformers is given labels.
 
-    Of `model(**batch)` the use of its first output says so: what no class is chosen of is no logits.
+    For `model(**batch)` the use of the first output decides: where no class is chosen from it, it is not logits.
 
     Args:
         module: The module.
@@ -92,7 +92,7 @@ def is_first_a_loss(module: Module, outputs: ast.AST) -> bool:
 
 
 def _chooses_class(module: Module, first: ast.AST) -> bool:
-    """Whether a class is chosen of the first output, or of the name that it gets."""
+    """Whether a class is chosen from the first output, or from the name that it gets."""
     if not isinstance(first, ast.Subscript) or module.constant(first.slice) != 0:
         return False
     name = module.name_of(first)

@@ -31,7 +31,9 @@ OLD_STATE = (
     " script as it is now fit."
 )
 WARM_UP = "num_warmup_steps"
-ALL_WARM_UP = "A prepared scheduler takes N steps at a time: so the warm-up, a number of steps, is multiplied by N."
+ALL_WARM_UP = (
+    "With N processes a prepared scheduler takes N steps at a time: its warm-up, a number of steps, is multiplied by N."
+)
 # prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
 OF_ANOTHER_KIND = (
     "`{}` counts the batches of one process alone, and its class is not made from LRScheduler: prepare() would leave it"
@@ -105,8 +107,8 @@ class Schedules:
     def _warm_up(self, makers: list[ast.Call], changes: Changes) -> None:
         """Keeps a warm-up that is a number of steps, where the script has a DistributedSampler.
 
-        A prepared schedule takes N steps at a time. The batches that its length counts are N times those of the sampler
-        now; a number of steps is what it was.
+        A prepared schedule takes N steps at a time. Its length counts batches, which are N times those of the sampler
+        now. A number of steps stays what it was, and so would end N times too early.
         """
         for maker in makers if any(self.module.calls(*SAMPLERS)) else ():
             name = called_name(self._home(maker), maker)

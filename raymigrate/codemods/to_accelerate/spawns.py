@@ -25,8 +25,8 @@ SPAWNED = (
 )
 GROUP = "torch.distributed.init_process_group"
 OF_MACHINES = (
-    "Give accelerate launch the processes of all machines together as --num_processes, and --num_machines,"
-    " --machine_rank and --main_process_ip on each; or Ray as many workers as there are processes."
+    "Run accelerate launch on each machine, with --num_processes for all machines together, --num_machines,"
+    " --machine_rank and --main_process_ip; or give Ray as many workers."
 )
 SIZES = ("world_size", "nprocs", "ngpus", "num_gpus")
 
@@ -94,9 +94,9 @@ class Spawn:
 
     @property
     def _is_on_machines(self) -> bool:
-        """Whether this is done on several machines: the group has some times as many processes, or ranks behind them.
+        """Whether the script may run on several machines: a product gives the size of its group, or its rank there.
 
-        `world_size = nodes * gpus`, `rank=node * gpus + gpu`, which may be 1 and 0: then the total is the same.
+        `world_size = nodes * gpus`, `rank = node * gpus + gpu`. On one machine the total is the same.
         """
         calls = self.module.calls(GROUP)
         given = [k.value for call in calls for k in call.keywords if k.arg in ("rank", "world_size")]

@@ -42,7 +42,7 @@ NO_FILES = frozenset(
     }
 )
 PATH_MAKERS = frozenset({"str", "fspath", "join", "Path", "PurePath"})
-DEEPEST = 8  # a path is not put together in more steps
+DEEPEST = 8  # so many steps that put a path together are followed
 
 
 def starts(first: Source) -> set[ast.AST | str]:
@@ -64,7 +64,7 @@ def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
 
 
 def _is_by_rank_below(module: Module, call: ast.Call, path: ast.expr, folder: ast.expr) -> bool:
-    """Like `is_by_rank`, where a rank in the name of the folder says nothing: its files go without that name."""
+    """Like `is_by_rank`, but a rank in the name of the folder does not count: its files lose that name."""
     parts, above = _parts(module, path), _parts(module, folder)
     while parts and above and ast.dump(parts[0]) == ast.dump(above[0]):
         parts, above = parts[1:], above[1:]

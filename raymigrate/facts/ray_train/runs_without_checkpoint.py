@@ -57,7 +57,7 @@ def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> boo
 def _is_run(module: Module, code: TrainingCode, used: Reference) -> bool:
     """Whether a name is part of the code, or goes into the callbacks that each Trainer gets by default.
 
-    Whoever fills that list at import says nothing of it in the code that runs.
+    A list that is filled at import need not be named in the code that runs.
     """
     if code.runs(module, used.root):
         return True

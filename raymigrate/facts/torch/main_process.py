@@ -36,17 +36,17 @@ COMPARES: dict[type[ast.cmpop], Callable[..., object]] = {
 }
 OTHERS = (1, 2, 3, 7, 8, 1_000_003)  # what is so for these is taken to be so for every process but the first
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
-OF_GROUPS = lazy_regex(r"distributed|(?:^|_)ddp(?:_|$)", re.IGNORECASE)  # as scripts call it that there are several
+OF_GROUPS = lazy_regex(r"distributed|(?:^|_)ddp(?:_|$)", re.IGNORECASE)  # names for a run of several processes
 Seen = frozenset[ast.AST]
 
 
 @dataclass(frozen=True)
 class MainProcess:
-    """How it is asked whether a process is the main one.
+    """How code asks whether a process is the main one.
 
     Args:
-        of_run: Whether the first process of each machine does not count, but that of the whole run alone.
-        is_number: What else the one who asks knows to be the number of a process.
+        of_run: Whether the first process of the whole run alone counts, and not that of each machine.
+        is_number: What else the caller knows to be the number of a process.
     """
 
     of_run: bool = False
@@ -55,7 +55,7 @@ class MainProcess:
     def is_alone(self, module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool:
         """Whether the main process alone comes to a node, by an `if` around it or by one that leaves.
 
-        What calls the function around it is not asked; a function that the main process alone makes is for it.
+        Calls of the function around it are not looked at. A function that the main process alone defines is for it.
 
         Args:
             module: The module.

@@ -70,7 +70,7 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
 
 
 def _before_it_grows(module: Module, node: ast.expr) -> ast.expr:
-    """What a name is made as that `d |= more` alone binds again; else the expression itself."""
+    """What a name holds at first, if nothing but `d |= more` binds it again; else the expression itself."""
     bindings = [binding.node for binding in module.bindings_of(node)] if isinstance(node, ast.Name) else []
     made = [bound for bound in bindings if not _grows(module.parent_of.get(bound))]
     value = module.assigned(made[0]) if len(made) == 1 and len(bindings) > 1 else None
