@@ -29,6 +29,10 @@ MODES = {
     "num_beam_groups": ("search with groups of beams", "group-beam-search"),
     "dola_layers": ("DoLa", "dola"),
 }
+UNLESS = {
+    "penalty_alpha": ", unless the generation_config of the model asks for beams or samples",
+    "dola_layers": ", unless the generation_config of the model asks for beams",
+}
 ELSEWHERE = frozenset({"custom_generate", "generation_config", "trust_remote_code"})
 
 
@@ -46,6 +50,7 @@ def generation_modes(context: Context) -> None:
             continue
         way, repository = MODES[str(keyword.arg)]
         where = "" if is_seen else ", if this is a model of transformers"
+        where += UNLESS.get(str(keyword.arg), "")
         context.manual(
             RM774,
             keyword,
