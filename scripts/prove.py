@@ -1,9 +1,9 @@
 """Runs the scripts of fixtures before and after conversion, and writes down what came of it: `proof.json` beside each.
 
-    python scripts/prove.py               # those whose record is missing or no longer fits what it was made from
-    python scripts/prove.py tracking/     # those whose name begins so
-    python scripts/prove.py --all
-    python scripts/prove.py --check       # runs nothing; exit code 1 if a record is missing or does not fit
+    python -m scripts.prove               # those whose record is missing or no longer fits what it was made from
+    python -m scripts.prove tracking/     # those whose name begins so
+    python -m scripts.prove --all
+    python -m scripts.prove --check       # runs nothing; exit code 1 if a record is missing or does not fit
 
 A fixture with a `runs.json` takes part. It says how both scripts end and what they print, as a regular expression that
 is searched in all of their output:

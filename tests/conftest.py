@@ -89,7 +89,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("all_runs"):
         return f"before and after: all {len(CASES)} cases are run"
     stale = sum(record(case) is None for case in CASES)
-    unfit = f", and {stale} without a record that fits (python scripts/prove.py --check names them)" if stale else ""
+    unfit = f", and {stale} without a record that fits (python -m scripts.prove --check names them)" if stale else ""
     chosen = ", ".join(case_name(case) for case in due(CASES, today()))
     return f"before and after: of {len(CASES)} cases those of {today()} are run: {chosen}{unfit}"
 

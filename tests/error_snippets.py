@@ -441,6 +441,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "m = transformers.BertModel(transformers.BertConfig(num_hidden_layers=1))\nm.config.max_length = 9\n"
         "m.save_pretrained(HERE)"
     ],
+    "RM774": [
+        "c = transformers.GPT2Config(n_layer=1, n_head=1, n_embd=8, vocab_size=9)\n"
+        "m = transformers.GPT2LMHeadModel(c)\nm.generate(torch.ones(1, 3).long(), penalty_alpha=0.6)"
+    ],
     "RM767": [
         "c = transformers.LlamaConfig(num_hidden_layers=1, hidden_size=32, intermediate_size=32, vocab_size=64)\n"
         "c.rope_scaling = {'type': 'linear', 'factor': 2.0}\n"

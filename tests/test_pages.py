@@ -48,7 +48,7 @@ def test_every_rule_that_a_fixture_meets_has_its_example(pages: dict[str, str]) 
 
 
 def test_explain_shows_the_examples_of_the_fixtures() -> None:
-    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run scripts/update_twins.py"
+    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run python -m scripts.update_twins"
 
 
 def in_order(lines: list[str], text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The fixtures: every legacy script becomes exactly its twin, and the twins are what they claim to be.
 
-After a change to a codemod, `python scripts/update_twins.py` writes the twins anew; read the difference before you
+After a change to a codemod, `python -m scripts.update_twins` writes the twins anew; read the difference before you
 commit it.
 """
 
@@ -52,7 +52,7 @@ def module(path: Path) -> str:
     "rule", [rule for rule in every_rule() if rule.code not in OF_FILES], ids=lambda rule: rule.code
 )
 def test_a_fixture_shows_the_rule(rule: Rule) -> None:
-    missing = f"no fixture shows {rule.code}: write a before.py, then run scripts/update_twins.py"
+    missing = f"no fixture shows {rule.code}: write a before.py, then python -m scripts.update_twins"
     assert f" {rule.code} " in all_findings(), missing
 
 

@@ -22,9 +22,9 @@ class Outcome:
     findings: list[tuple[str, Kind, int]]
     messages: list[str]
 
-    def lines(self, code: str, kind: Kind) -> list[int]:
-        """The lines of the findings of one rule and kind."""
-        return [line for found, became, line in self.findings if (found, became) == (code, kind)]
+    def lines(self, code: str, kind: Kind | None = None) -> list[int]:
+        """The lines of the findings of one rule, of a kind or of all."""
+        return [line for found, became, line in self.findings if found == code and kind in (None, became)]
 
 
 def converted(text: str, **options: object) -> Outcome:
