@@ -38,12 +38,14 @@ def of(read: str) -> Outcome:
         ("config", "result.config raises"),
         ("dataset_stats", "result.dataset_stats raises"),
         ("log_dir", "result.log_dir raises an AttributeError"),
-        ("metrics_dataframe", "result.metrics_dataframe has a row"),
+        ("metrics_dataframe", "result.metrics_dataframe "),
     ],
 )
 def test_what_it_does_not_have_is_told(path: str, by: str, what: str, told: str) -> None:
     outcome = of(f"again = {by}.from_path({path})\nprint(again.{what})")
     [message] = [message for message in outcome.messages if told in message]
+    if what == "metrics_dataframe":  # the run of this script reports no checkpoint; that of another one may
+        assert ("is None" if "result.path" in path else "has a row for each") in message
     assert "now result.path" in message if "result.path" in path and what == "log_dir" else "now" not in message
 
 

@@ -224,10 +224,14 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
 
     Checkpoints of other frameworks have such methods today: that of XGBoost has get_model(), for instance.
     """
-    if has_method(context.module, method.value, method.attr) or _is_of_framework(context.module, method):
+    if has_method(context.module, method.value, method.attr):
         return False
     found = sources(context.module, method.value)
-    if any(class_method(context.module, each) is not None or is_any_checkpoint(context.module, each) for each in found):
+    if any(is_any_checkpoint(context.module, each) for each in found):  # whatever an annotation says
+        return True
+    if _is_of_framework(context.module, method):
+        return False
+    if any(class_method(context.module, each) is not None for each in found):
         return True
     loaded = loaded_class(context.module, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
