@@ -1,6 +1,7 @@
 """Whether it is seen that a run reports no checkpoint: nothing that its trainer runs does, nor what that calls."""
 
 import ast
+from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry
@@ -34,6 +35,8 @@ MODULES = (
     "ray.air.session",
 )  # what gets one of them may take report() from it
 
+_known: WeakKeyDictionary[TrainingCode, bool] = WeakKeyDictionary()
+
 
 def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> bool:
     """Whether all that a trainer runs is seen, and reports no checkpoint, itself or by something of another package.
@@ -44,6 +47,12 @@ def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> boo
     """
     if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
         return False
+    if code not in _known:  # each read of a result asks
+        _known[code] = _reports_none(homes, code)
+    return _known[code]
+
+
+def _reports_none(homes: list[Module], code: TrainingCode) -> bool:
     saves = not _saves_nothing(homes)
     for home in homes:
         reports = (*home.calls(*REPORTS), *(call for call, _ in home.method_calls("report")))  # of whatever it may be
