@@ -372,6 +372,12 @@ TransformersTrainer(make)
         ('config.data.name = "owner/set"\nconfig.data = fast\nrows = load_dataset(config.data.name)', True),
         ('config.other = "owner/set"\nrows = load_dataset(config.name)', True),
         ('rows = load_dataset(config.name)\nconfig.name = "owner/set"', True),
+        ('name = "owner/set"\nrows = load_dataset(config().name)', True),
+        ('config.name = "owner/set"\nconfig.merge_from_list(fast)\nrows = load_dataset(config.name)', True),
+        ('config.data.name = "owner/set"\nconfig.data.update(fast)\nrows = load_dataset(config.data.name)', True),
+        ('config.name = "owner/set"\nsetattr(config, *fast)\nrows = load_dataset(config.name)', True),
+        ('config.name = "owner/set"\nvars(config).update(fast)\nrows = load_dataset(config.name)', True),
+        ('config.name = "owner/set"\nprint(config, config.get)\nrows = load_dataset(config.name)', False),
     ],
 )
 def test_a_name_that_is_put_into_an_attribute_before_is_known(body: str, *, told: bool) -> None:
@@ -384,3 +390,11 @@ def test_a_short_name_that_is_put_into_an_attribute_is_told_or_converted() -> No
     outcome = converted(PUT.format(body=indent(body, "    ")))
     assert outcome.lines("RM714", Kind.MANUAL) == [7]
     assert not any("without its namespace" in message for message in outcome.messages)
+
+
+def test_a_text_that_is_made_of_an_argument_is_told() -> None:
+    script = "from datasets import load_dataset\nfrom ray.train.huggingface import TransformersTrainer\n\n\n"
+    for body in ('load_dataset(f"{name}")', 'whole = f"{name}"\n    load_dataset(whole)'):
+        outcome = converted(f'{script}def load(name="imdb"):\n    {body}\n\n\nload()\nTransformersTrainer(load)\n')
+        assert "stanfordnlp/imdb" not in outcome.text
+        assert outcome.lines("RM714", Kind.MANUAL)

@@ -218,6 +218,7 @@ LIST = "from transformers.trainer import DEFAULT_CALLBACKS\n"
         (f"{OF_RAY}{LIST}DEFAULT_CALLBACKS += [RayTrainReportCallback]", ""),
         (f"{OF_RAY}import transformers\ntransformers.trainer.DEFAULT_CALLBACKS.insert(0, RayTrainReportCallback)", ""),
         (f"{LIST}import mine\nDEFAULT_CALLBACKS.append(mine.Reporter)", ""),
+        (f"{OF_RAY}{LIST}MORE = [RayTrainReportCallback]\nDEFAULT_CALLBACKS.extend(MORE)", ""),
         (OF_RAY, "for callback in [RayTrainReportCallback()]:\n        trainer.add_callback(callback)"),
         (f"{OF_RAY}ALL = [RayTrainReportCallback]", "for made in ALL:\n        trainer.add_callback(made())"),
         ("import mine", "for callback in mine.callbacks():\n        trainer.add_callback(callback)"),

@@ -72,6 +72,10 @@ def test_a_comparison_of_texts_that_is_wrong_today_is_told(test: str, answer: st
         'other[:3] >= "2.7"',
         'importlib.metadata.version("torch") >= "2.7"',
         'ray.__version__ >= "nightly"',
+        'ray.__version__.split(".")[1:] >= ["10"]',
+        'ray.__version__.split(".")[:2] >= ["2"]',
+        'ray.__version__.split(".").split(".") >= "2.7"',
+        'ray.__version__[2:] >= "10"',
         "VERSION >= VERSION",
     ],
 )

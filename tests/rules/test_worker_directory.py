@@ -608,3 +608,10 @@ AccelerateTrainer(loop, scaling_config=ScalingConfig(num_workers=2, use_gpu=True
 )
 def test_what_accelerate_saves_for_a_report_the_main_process_writes(written: str, told: bool) -> None:
     assert bool(converted(REPORTED.format(written=written)).lines("RM483", Kind.MANUAL)) is told
+
+
+@pytest.mark.parametrize("path", ["'out/{}.pt'.format(config['run'])", "'out/%d.pt' % config['run']"])
+def test_a_path_from_a_template_is_told_as_any_other(path: str) -> None:
+    outcome = converted(SCRIPT.format(made=f"Accelerator()\n    accelerator.save_state({path})"))
+    assert outcome.lines("RM483", Kind.MANUAL)
+    assert not [code for code, _, _ in outcome.findings if code.startswith("RM90")]

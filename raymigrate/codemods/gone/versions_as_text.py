@@ -69,7 +69,7 @@ def _told(module: Module, version: ast.expr, kind: type[ast.cmpop], bound: ast.e
         shown = {ray: _shown(module, version, ray) for ray in RAYS}
         meant = {ray: compare(*_as_meant(ray, shown[ray], written)) for ray in RAYS}
         wrong = [ray for ray in RAYS if compare(shown[ray], written) is not meant[ray]]
-    except (ValueError, TypeError, IndexError):  # no version, or not seen
+    except (ValueError, TypeError, IndexError, AttributeError):  # no version, not seen, or an error of the script's own
         return None
     if not wrong:
         return None
@@ -88,10 +88,12 @@ def _told(module: Module, version: ast.expr, kind: type[ast.cmpop], bound: ast.e
 
 def _as_meant(ray: str, shown: object, written: object) -> tuple[Any, Any]:
     """What a comparison is meant to compare: versions, or numbers where each side is one part, as `"51"` and `"7"`."""
-    if isinstance(written, str) and written.isdigit() and isinstance(shown, str) and shown.isdigit():
-        return int(shown), int(written)
-    parts = written if isinstance(written, (list, tuple)) else [written]
-    return read_version(ray), read_version(".".join(map(str, parts)))
+    seen, bound = (
+        ".".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value) for value in (shown, written)
+    )
+    if seen.isdigit() and bound.isdigit():
+        return int(seen), int(bound)
+    return read_version(ray if ray.startswith(seen) else seen), read_version(bound)
 
 
 def _written(value: object) -> str:

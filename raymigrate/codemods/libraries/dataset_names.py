@@ -21,7 +21,7 @@ from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.nodes import blocks, only_target
-from raymigrate.facts.values import Source, argument, constants, origins
+from raymigrate.facts.values import Source, argument, constants, is_call_by_name, origins
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 # docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
@@ -212,7 +212,7 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
         told.add(given, f"{message}, unless it is a local folder.", place=source.node if is_here else given)
         return
     namespace = NAMESPACES[str(name)]
-    where_written = source.node is given or names_datasets_only(context.module, source)
+    where_written = names_datasets_only(context.module, given, source)
     if not where_written and not is_settled(context.module, given, source):
         told.add_name(given, source, str(name))
         return
@@ -303,25 +303,41 @@ def _constants(module: Module, given: ast.expr) -> list[tuple[Source, object]]:
 
 
 def _put_before(source: Source) -> ast.expr | None:
-    """What surely is put into an attribute before it is read, and stays in it: `config.dataset = "a/b"`."""
+    """What is put into an attribute before it is read, and seen to stay in it: `config.dataset = "a/b"`."""
     module, read = source.module, source.node
-    start, parts = module.start(read), names_of_chain(read)
-    owners = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}  # `config`, `config.data`, `config.data.name`
-    stores = [
-        node
-        for node in (*module.of_type(ast.Attribute), *module.of_type(ast.Name))
-        if isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-        and ast.unparse(node) in owners
-        and module.start(node) < start
-    ]
-    last = max(stores, key=module.start, default=None)
-    statement = module.statement(last) if last is not None else None
-    is_whole = last is not None and names_of_chain(last) == parts and only_target(statement) is last
-    if statement is None or last is None or not is_whole:
+    chain: list[ast.expr] = [
+        part for part in ast.walk(read) if isinstance(part, (ast.Attribute, ast.Name))
+    ]  # the longest part first
+    if not isinstance(read, ast.Attribute) or len(names_of_chain(read)) != len(chain):
+        return None  # `load().name`
+    owners = {ast.unparse(part) for part in chain}  # `config.data.name`, `config.data`, `config`
+    stores = [store for part in chain for store in module.stores(getattr(part, "attr", ""))]
+    places = [store for store in stores if ast.unparse(store) in owners]
+    bound = [*places, *(binding.node for binding in module.bindings_of(chain[-1]))]
+    last = max((node for node in bound if module.start(node) < module.start(read)), key=module.start, default=None)
+    if not isinstance(last, ast.Attribute) or ast.unparse(last) != ast.unparse(read):
         return None
-    around = {module.statement(read), *module.ancestors(read)}
+    statement, around = module.statement(last), {module.statement(read), *module.ancestors(read)}
     is_passed = any(statement in block and around.intersection(block) for block in blocks(module.parent_of[statement]))
-    return module.assigned(last) if is_passed and module.function(last) is module.function(read) else None
+    if not is_passed or only_target(statement) is not last or module.function(last) is not module.function(read):
+        return None
+    return None if _is_filled(module, chain[1:], last, read) else module.assigned(last)
+
+
+def _is_filled(module: Module, owners: list[ast.expr], stored: ast.expr, read: ast.expr) -> bool:
+    """Whether an object gets values by name between two places: `config.update(more)`, `setattr(config, ...)`."""
+    uses = (use for use in module.uses_of(owners[-1]) if module.start(stored) < module.start(use) < module.start(read))
+    written = {ast.unparse(owner) for owner in owners}
+    for use in uses:
+        owner: ast.expr = use
+        while isinstance(outer := module.parent_of[owner], ast.Attribute) and ast.unparse(outer) in written:
+            owner = outer
+        call = module.taking(owner)
+        if is_call_by_name(call, "setattr", "vars") or (
+            isinstance(outer, ast.Attribute) and module.calling(outer) is not None
+        ):
+            return True
+    return False
 
 
 def _in_tables(module: Module, given: ast.expr) -> list[tuple[Source, object]]:

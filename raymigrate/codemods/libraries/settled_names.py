@@ -21,13 +21,16 @@ LOADERS = tuple(
 def is_settled(module: Module, given: ast.expr, source: Source) -> bool:
     """Whether a loader gets the one name that the file writes, whoever calls the function or makes the object.
 
-    A default, a field and an argument are what others may give: the place that loads must not add to those.
+    A default, a field and an argument are what others may give: the place that loads must not add to those, nor to a
+    text that is put together, f"{name}", whose parts may be such.
 
     Args:
         module: The module.
         given: What the loader is given.
         source: The literal that it comes from.
     """
+    if not isinstance(source.node, ast.Constant):
+        return False
     if source.module is module and (source.node is given or module.inside(source.node, given)):
         return True
     if _is_of_parameter(module, given):
@@ -39,10 +42,18 @@ def is_settled(module: Module, given: ast.expr, source: Source) -> bool:
     return not (isinstance(home, ast.ClassDef) and is_dataclass(home))
 
 
-def names_datasets_only(module: Module, source: Source) -> bool:
-    """Whether a literal gets a name that only loaders of datasets are given, so that it can be written in full."""
-    if source.module is not module:
+def names_datasets_only(module: Module, given: ast.expr, source: Source) -> bool:
+    """Whether a literal gets a name that only loaders of datasets are given, so that it can be written in full.
+
+    Args:
+        module: The module.
+        given: What the loader is given: the literal itself, or the name.
+        source: The literal.
+    """
+    if source.module is not module or not isinstance(source.node, ast.Constant):
         return False
+    if source.node is given:
+        return True
     function, name = _parameter_of(module, source.node)
     if function is not None:
         return bool(name) and _all_loaded(module, function, name)

@@ -57,7 +57,7 @@ RENAMED = {
     "additional_special_tokens": "extra_special_tokens",
     "additional_special_tokens_ids": "extra_special_tokens_ids",
 }
-# Where transformers 4 kept what the properties give; stored there, transformers 5 _keeps it and never reads it (run).
+# Where transformers 4 kept what the properties give; stored there, transformers 5 keeps it and never reads it (run).
 KEPT_AS = {f"_{name}_token": f"{name}_token" for name in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")}
 UNSEEN_CLASS = "AutoTokenizer"  # what it gives, the checkpoint says
 FEW_HAVE_IT = ", unless its class is one of the few that still have it"

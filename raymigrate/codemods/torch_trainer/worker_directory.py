@@ -136,7 +136,8 @@ def relative_writes(context: Context) -> None:
             continue
         if is_in_other_folder(module, node):
             continue
-        where, first = _where(module, path), module.source(head(module, path).node)
+        where, start = _where(module, path), head(module, path)
+        first = start.module.source(start.node)
         by_all = several and not is_by_rank(module, node, path) and not saves_by_accelerate(module, node)
         if not where or _is_reported(module, path):
             if where and by_all and is_absolute(module, path) is False:

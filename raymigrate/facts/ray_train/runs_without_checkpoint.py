@@ -1,6 +1,7 @@
 """Whether it is seen that a run reports no checkpoint: nothing that its trainer runs does, nor what that calls."""
 
 import ast
+from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry
@@ -9,7 +10,7 @@ from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, is_none, keyword_argument, last_name
+from raymigrate.facts.values import argument, is_none, keyword_argument
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 # Packages that know nothing of Ray, beside those of the standard library and those that training is written with.
@@ -23,7 +24,7 @@ STRANGERS = frozenset(
 )
 OF_TRANSFORMERS = "ray.train.huggingface.transformers"
 BY_SAVES = f"{OF_TRANSFORMERS}.RayTrainReportCallback"  # reports each time that the Trainer saves
-FOR_ALL_TRAINERS = "DEFAULT_CALLBACKS"
+FOR_ALL_TRAINERS = "DEFAULT_CALLBACKS"  # of transformers, which each Trainer gets
 REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.|^ray\b.*\._internal\.")
 MODULES = (
     "ray",
@@ -33,6 +34,8 @@ MODULES = (
     "ray.air",
     "ray.air.session",
 )  # what gets one of them may take report() from it
+
+_known: WeakKeyDictionary[TrainingCode, bool] = WeakKeyDictionary()
 
 
 def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> bool:
@@ -44,25 +47,22 @@ def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> boo
     """
     if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
         return False
+    if code not in _known:  # each read of a result asks
+        _known[code] = _reports_none(homes, code)
+    return _known[code]
+
+
+def _reports_none(homes: list[Module], code: TrainingCode) -> bool:
     saves = not _saves_nothing(homes)
     for home in homes:
         reports = (*home.calls(*REPORTS), *(call for call, _ in home.method_calls("report")))  # of whatever it may be
         if any(code.may_run(home, report) and may_carry(home, report) for report in reports) or _is_patched(home):
             return False
-        if any(_is_run(home, code, used) and _may_report(home, used, saves=saves) for used in home.references):
+        fills = home.spelling(FOR_ALL_TRAINERS)  # at import, with what may have any name: not in the code that runs
+        used_there = (used for used in home.references if fills or code.runs(home, used.root))
+        if any(_may_report(home, used, saves=saves) for used in used_there):
             return False
     return True
-
-
-def _is_run(module: Module, code: TrainingCode, used: Reference) -> bool:
-    """Whether a name is part of the code, or goes into the callbacks that each Trainer gets by default.
-
-    A list that is filled at import need not be named in the code that runs.
-    """
-    if code.runs(module, used.root):
-        return True
-    statement = module.statement(used.node)
-    return any(isinstance(part, ast.expr) and last_name(part) == FOR_ALL_TRAINERS for part in ast.walk(statement))
 
 
 def _is_patched(module: Module) -> bool:

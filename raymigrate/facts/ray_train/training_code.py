@@ -34,7 +34,7 @@ BY_TEXT = BUILT_IN | {"import_module", "instantiate"}
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
 
 
-@dataclass
+@dataclass(eq=False)
 class TrainingCode:
     """What some trainers have run.
 

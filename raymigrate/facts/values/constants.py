@@ -128,7 +128,7 @@ def _first_part(module: Module, node: ast.expr) -> ast.expr | None:
         if is_method_call(node, "format"):
             template = node.func.value
     text = constant(module, template) if template is not None else ...
-    return ast.Constant(re.split("[{%]", text)[0]) if isinstance(text, str) else None
+    return ast.copy_location(ast.Constant(re.split("[{%]", text)[0]), node) if isinstance(text, str) else None
 
 
 def _single(module: Module, node: ast.expr) -> Source:
