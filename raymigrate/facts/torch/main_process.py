@@ -22,7 +22,7 @@ from raymigrate.facts.values.calls import called_function
 OF_RUN = frozenset({"get_rank", "get_world_rank"})
 OF_MACHINE = frozenset({"get_node_local_rank", "get_local_rank"})
 LIBRARIES = ("torch.distributed.", "ray.")
-RUN_VARIABLE, MACHINE_VARIABLE = "RANK", "LOCAL_RANK"
+RUN_VARIABLE, MACHINE_VARIABLE, SIZE_VARIABLE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
 RUN_ATTRIBUTES = frozenset({"rank", "process_index"})  # of Accelerator and TrainingArguments; own ones
 MACHINE_ATTRIBUTES = frozenset({"local_rank", "local_process_index"})
 # Methods of a Trainer, the last of each up to transformers 3; properties of its state, and of accelerate's objects.
@@ -196,7 +196,7 @@ def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
     """
     if is_negation(test):
         return _asks_for_group(module, test.operand, there=not there)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_size(module, test.left):
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and is_size(module, test.left):
         limit = module.constant(test.comparators[0])
         outcomes = [COMPARES[type(test.ops[0])](size, limit) for size in (1, 2, 8)] if type(limit) is int else []
         return outcomes == [not there, there, there]
@@ -205,14 +205,20 @@ def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
     return there and called_name(module, test) in IS_THERE
 
 
-def _is_size(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is the number of processes: `dist.get_world_size()`, `int(os.environ["WORLD_SIZE"])`."""
+def is_size(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is the number of processes: `dist.get_world_size()`, `int(os.environ["WORLD_SIZE"])`.
+
+    Args:
+        module: The module.
+        node: The expression; what is called `world_size` counts too.
+    """
     value = module.value(node)
     if is_call_by_name(value, "int") and value.args:
         value = value.args[0]
-    is_called_so = isinstance(value, ast.Attribute) and value.attr in ("world_size", "num_processes")
-    is_asked = isinstance(value, ast.Call) and last_name(value.func) == "get_world_size"
-    return is_called_so or is_asked or variable_read(module, value) == "WORLD_SIZE"
+    if isinstance(value, ast.Call):
+        return last_name(value.func) == "get_world_size" or variable_read(module, value) == SIZE_VARIABLE
+    is_called_so = isinstance(value, (ast.Name, ast.Attribute)) and last_name(value) in ("world_size", "num_processes")
+    return is_called_so or variable_read(module, value) == SIZE_VARIABLE
 
 
 def _answers(module: Module, call: ast.Call) -> tuple[Module, list[ast.expr]]:
