@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.environment import variable_read
@@ -137,21 +138,50 @@ class MainProcess:
 
         -1 stands for a run of one process; a number that was not made of its text is compared with texts.
         """
-        if len(test.ops) != 1:
+        holds = self._outcomes(module, test, seen)
+        try:
+            found = [holds(number) for number in OTHERS] if holds is not None else []
+        except TypeError:  # no Python code compares these
             return False
+        return bool(found) and (not any(found) if first else all(found))
+
+    def _outcomes(self, module: Module, test: ast.Compare, seen: Seen) -> Callable[[int], object] | None:
+        """What a comparison with a constant says of each number of a process; None where it is none of that kind."""
         sides = [test.left, test.comparators[0]]
-        for is_turned, (rank, bound) in enumerate((sides, sides[::-1])):
+        for is_turned, (rank, bound) in enumerate((sides, sides[::-1]) if len(test.ops) == 1 else ()):
             known = module.constant(bound)
             if known is ... or known is None or not self.is_rank(module, rank, seen):
                 continue
-            holds = COMPARES[type(test.ops[0])]
-            as_given: type = str if _has_texts(known) else int
-            try:
-                found = [holds(*((known, as_given(n)) if is_turned else (as_given(n), known))) for n in OTHERS]
-            except TypeError:  # no Python code compares these
-                return False
-            return not any(found) if first else all(found)
+            holds, as_given = COMPARES[type(test.ops[0])], str if _has_texts(known) else int
+            return lambda n: holds(known, as_given(n)) if is_turned else holds(as_given(n), known)
+        return None
+
+    def may_pass_by(self, module: Module, node: ast.AST) -> bool:
+        """Whether an `if` keeps the main process from a node, or may do so: `if rank == world_size - 1`, `if rank`."""
+        child = node
+        for parent in module.ancestors(node):
+            if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+                comes = child in parent.body if isinstance(parent.body, list) else child is parent.body
+                compared = [part for part in ast.walk(parent.test) if self._compares_rank(module, part)]
+                fails = (self._may_fail(module, part, comes=comes) for part in compared)
+                if any(fails) if compared else self.asks(module, parent.test, first=not comes):
+                    return True
+            child = parent
         return False
+
+    def _compares_rank(self, module: Module, node: ast.AST) -> TypeGuard[ast.Compare]:
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            return False
+        sides = (node.left, node.comparators[0])
+        return any(self.is_rank(module, side) for side in sides) and all(module.constant(s) is not None for s in sides)
+
+    def _may_fail(self, module: Module, test: ast.Compare, *, comes: bool) -> bool:
+        """Whether a comparison of a rank is not known to be so, or not so, for the main process."""
+        holds = self._outcomes(module, test, frozenset())
+        try:
+            return holds is None or bool(holds(0)) is not comes
+        except TypeError:
+            return False
 
     def is_rank(self, module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
         """Whether an expression is the number of a process, or 0 (or -1) in a run that has one."""
