@@ -7,7 +7,6 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.environment import variable_read
@@ -162,17 +161,16 @@ class MainProcess:
         for parent in module.ancestors(node):
             if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
                 comes = child in parent.body if isinstance(parent.body, list) else child is parent.body
-                compared = [part for part in ast.walk(parent.test) if self._compares_rank(module, part)]
+                parts = (part for part in ast.walk(parent.test) if isinstance(part, ast.Compare))
+                compared = [part for part in parts if self._compares_rank(module, part)]
                 fails = (self._may_fail(module, part, comes=comes) for part in compared)
                 if any(fails) if compared else self.asks(module, parent.test, first=not comes):
                     return True
             child = parent
         return False
 
-    def _compares_rank(self, module: Module, node: ast.AST) -> TypeGuard[ast.Compare]:
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-            return False
-        sides = (node.left, node.comparators[0])
+    def _compares_rank(self, module: Module, test: ast.Compare) -> bool:
+        sides = (test.left, *test.comparators)
         return any(self.is_rank(module, side) for side in sides) and all(module.constant(s) is not None for s in sides)
 
     def _may_fail(self, module: Module, test: ast.Compare, *, comes: bool) -> bool:
