@@ -402,6 +402,47 @@ def test_a_given_model_may_be_wrapped_after_the_optimizer_is_made(given: str) ->
     assert text.index("self.load()") < text.index(PREPARED)
 
 
+LOGS = """def is_main():
+    return dist.get_rank() == 0
+
+def log(text):
+    if is_main():
+        print(text)
+
+"""
+SAYS = '    def load(self):\n        log("loaded")\n'
+IN_MAIN = """def main():
+    {before}
+    trainer = Trainer(nn.Linear(4, 2), 0)
+    trainer.fit()
+    log("done")
+    {after}
+
+{call}
+"""
+
+
+@pytest.mark.parametrize("function", ["main", ""])
+def test_functions_that_the_object_calls_are_given_its_accelerator(function: str) -> None:
+    given = DISTRIBUTED.format(given="self.model = model", wrapped=WRAPPED).replace("    def load(self):\n", SAYS)
+    made = IN_MAIN.format(before="dist.init_process_group('nccl')", after="dist.destroy_process_group()", call="main()")
+    if not function:
+        made = "\n".join(line.strip() for line in made.splitlines() if "main" not in line) + "\n"
+    text = accelerated(given.replace("class Trainer", LOGS + "class Trainer"), FIT, made).text
+    assert "def is_main(accelerator):\n    return accelerator.is_main_process\n" in text
+    assert "    if is_main(accelerator):\n" in text
+    assert 'log("loaded", self.accelerator)' in text
+    assert 'log("done", trainer.accelerator)' in text
+    assert "trainer.accelerator.end_training()" in text
+    assert ("\nmain()\n" in text) is bool(function)
+
+
+def test_what_needs_the_accelerator_before_the_object_that_makes_it_is_refused() -> None:
+    text = DISTRIBUTED.format(given="self.model = nn.Linear(model.in_features, 2)", wrapped="pass")
+    reason = "this needs the Accelerator before `Trainer`, whose object makes it, is called"
+    assert reason in refusal(text, FIT, MADE)
+
+
 def test_another_model_in_the_place_of_the_one_that_is_prepared_is_refused() -> None:
     other = FIT.replace("        for x, y", "        self.model = nn.Sequential(self.model)\n        for x, y")
     assert "`self.model` becomes another model in line 16" in refusal(INIT, other)

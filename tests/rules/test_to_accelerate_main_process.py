@@ -81,7 +81,6 @@ def test_so_is_what_the_others_do_not_come_to(test: str) -> None:
         "rank >= 0",
         "rank not in (1, 2)",
         "rank != 1",
-        "rank > 0",
         "rank % 8 == 0",
         "args.distributed or rank == 0",
         "dist.get_world_size() > 1 or rank == 0",
@@ -143,3 +142,8 @@ def test_an_option_that_goes_is_asked_no_more(test: str, expected: str) -> None:
 )
 def test_a_number_that_is_used_is_the_accelerators(code: str, expected: str) -> None:
     assert converted(f"{SCRIPT}{code}\n", to_accelerate=True).text.endswith(f"{expected}\n")
+
+
+def test_accelerate_does_not_take_over_what_the_main_process_never_does() -> None:
+    outcome = converted(f"{SCRIPT}if rank > 0:\n{SAVE}", to_accelerate=True)
+    assert "    print(1)\n    torch.save(" in outcome.text

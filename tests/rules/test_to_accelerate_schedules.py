@@ -194,3 +194,24 @@ def test_a_warm_up_that_each_process_counted_by_itself_keeps_its_steps(before: s
     assert "accelerator.prepare(" in text
     assert after in text
     assert ("num_processes" in text) is bool(after)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_prepared"),
+    [
+        ("steps = 3 * (len(data) // (4 * dist.get_world_size()))\n", False),
+        ("world_size = dist.get_world_size()\nrows = 4 * world_size\nsteps = len(data) // rows * 3\n", False),
+        ("steps = int(len(data) / 4 / int(os.environ.get('WORLD_SIZE', 1)))\n", False),
+        ("def count(rows):\n    return rows // (4 * dist.get_world_size())\n\nsteps = count(len(data))\n", False),
+        ("steps = len(data) // (4 * max(1, args.world_size))\n", False),
+        ("size = 64 // dist.get_world_size()\nsteps = len(data) // size\n", True),  # its own rows in each batch
+        ("steps = len(data) // 4 // args.accumulation\n", True),
+    ],
+)
+def test_a_length_that_is_the_share_of_one_process_is_not_multiplied(before: str, is_prepared: bool) -> None:
+    head = "import os\nimport torch.distributed as dist\nfrom job import args\n"
+    made = scheduled(f"{WARMUP}(optimizer, 5, steps)", before)
+    outcome = accelerated(head, made, LOOP, BATCH)
+    assert ("scheduler = accelerator.prepare(" in outcome.text) is is_prepared
+    told = any("its length is divided by the number of processes already" in message for message in outcome.messages)
+    assert told is not is_prepared

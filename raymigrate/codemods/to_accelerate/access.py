@@ -137,7 +137,8 @@ class Access(Side):
         if self.view is not None and self.owner is self.view.constructor:
             if not self.view.instance:
                 raise Refusal(node, f"this needs the Accelerator of a `{self.view.owner.name}` that has no name here")
-            return f"{self.view.instance}.{NAME}"
+            if self.order.is_beside_instance(node):
+                return f"{self.view.instance}.{NAME}"
         return NAME
 
     @property
@@ -262,6 +263,11 @@ class Access(Side):
             constructor = self._in_constructor()[0]
             assert isinstance(constructor, ast.FunctionDef)
             return None if self.owner is constructor or constructor in self.given else constructor
+        if self.view is not None and self.owner is self.view.constructor and self.order.is_beside_instance(node):
+            if self.order.comes_first(node):
+                made = f"`{self.view.owner.name}`, whose object makes it,"
+                raise Refusal(node, f"this needs the Accelerator before {made} is called")
+            return None
         if not functions:
             if isinstance(self.owner, ast.FunctionDef) and self.view is None:
                 where = f"{self.owner.name}(), where the Accelerator is made"

@@ -67,6 +67,25 @@ class Order:
         inner = [call for call in calls if self.home.is_in_class(call)]
         return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
 
+    def is_beside_instance(self, node: ast.AST) -> bool:
+        """Whether code sees the name of the object that trains as its own: it stands in the function that makes that.
+
+        Other functions are given the Accelerator, also those that see a name of the module: the object may call them
+        before it has got that name.
+        """
+        assert self.view is not None and self.view.constructor is not None
+        made = self.module.calls_of(self.view.constructor)
+        around = self.module.function(made[0]) if made else None
+        functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, FUNCTIONS)]
+        return around in functions if around is not None else not functions
+
+    def comes_first(self, node: ast.AST) -> bool:
+        """Whether code in the function that makes the object that trains runs before that is there."""
+        assert self.view is not None and self.view.constructor is not None
+        made = self.module.calls_of(self.view.constructor)
+        is_same = bool(made) and self.module.function(node) is self.module.function(made[0])
+        return is_same and not self.follows_instance(node)
+
     def follows_instance(self, node: ast.AST) -> bool:
         """Whether code outside of the class that trains stands where its object has been made."""
         assert self.view is not None and self.view.constructor is not None

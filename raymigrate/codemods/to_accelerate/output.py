@@ -214,7 +214,7 @@ class Output(Side):
     def save(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write what torch.save() writes."""
         for call in self.module.calls("torch.save"):
-            if not access.order.holds(call) or changes.is_gone(call) or self.processes.is_main_only(call):
+            if not access.order.holds(call) or changes.is_gone(call) or self.processes.are_chosen(call):
                 continue
             statement = self.module.statement(call)
             changes.converted(
@@ -240,7 +240,7 @@ class Output(Side):
         folders = [
             call
             for call in self.training.method_calls("save_pretrained")
-            if access.order.holds(call) and not self.processes.is_main_only(call)
+            if access.order.holds(call) and not self.processes.are_chosen(call)
         ]
         for call in folders:
             self._save_pretrained(changes, call)
@@ -313,11 +313,11 @@ class Output(Side):
         """Whether all processes would write something before the models are prepared, with the Accelerator there."""
         beside = self.module.function(save) is access.home.function is not access.owner  # which has it for prepare()
         is_early = (beside or access.reaches(save)) and not access.order.holds(save)
-        return is_early and not changes.is_gone(save) and not self.processes.is_main_only(save)
+        return is_early and not changes.is_gone(save) and not self.processes.are_chosen(save)
 
     def _save_pretrained(self, changes: Changes, call: ast.Call) -> None:
         assert isinstance(call.func, ast.Attribute)
-        if self.processes.is_main_only(call):
+        if self.processes.are_chosen(call):
             return
         statement = self.module.statement(call)
         changes.converted(RM857, call, "The main process alone saves.")
@@ -352,7 +352,7 @@ class Output(Side):
     def show(self, changes: Changes, access: Access) -> None:
         """Lets one process print and show progress, and do what needs the Accelerator to be placed."""
         for call in self.module.of_type(ast.Call):
-            if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
+            if changes.is_gone(call) or not access.reaches(call) or self.processes.are_chosen(call):
                 continue
             if prints(self.module, call):
                 changes.replace(call.func, "accelerator.print")

@@ -261,6 +261,13 @@ class Processes(Side):
         """Whether code runs in the main process alone, by an `if` on its number around it, or by one that leaves."""
         return self.main.is_alone(self.module, node)
 
+    def are_chosen(self, node: ast.AST) -> bool:
+        """Whether the script chooses who runs code: the main process alone, or others, which Accelerator's own leave.
+
+        accelerator.print() and accelerator.save() do nothing in the last process, which `if rank == size - 1` chooses.
+        """
+        return self.is_main_only(node) or self.main.may_pass_by(self.module, node)
+
     @property
     def reduces(self) -> bool:
         """Whether the script adds up values of all processes itself."""

@@ -16,6 +16,15 @@ REDUCTIONS = frozenset(
     }
 )
 NUMBERS = frozenset({"item", "dim", "numel"})
+# What gives rows of another kind, or none, whatever it is told.
+MIXING = frozenset(
+    {
+        *("einsum", "tensordot", "dot", "vdot", "trace", "dist", "cov", "corrcoef", "t", "permute", "transpose"),
+        *("bincount", "histc", "unique", "nonzero", "masked_select", "len"),
+    }
+)
+SHAPES = frozenset({"view", "reshape", "flatten"})  # `logits.view(-1, classes)` has a row for each token
+PAIRS = ("max", "min", "topk", "sort", "median", "mode", "kthvalue")  # with values and indices, each by row
 LOSSES = ("_loss", "cross_entropy", "cross_entropy_with_logits", "kl_div", "with_logits", "nll_loss")
 FUNCTIONAL = "torch.nn.functional."
 OF_CLASSES = ("argmax", "softmax", "log_softmax", "sigmoid", "topk", "max", "sort")  # of logits, and never of a loss
@@ -23,6 +32,8 @@ OF_CLASSES = ("argmax", "softmax", "log_softmax", "sigmoid", "topk", "max", "sor
 
 def keeps_rows(module: Module, outputs: ast.expr, value: ast.expr) -> bool:
     """Whether a value has a row for each one of the outputs that it is made of, as each step between them shows.
+
+    What no step shows is taken for one value: rows that are gathered before it are right in any case.
 
     Args:
         module: The module.
@@ -32,10 +43,11 @@ def keeps_rows(module: Module, outputs: ast.expr, value: ast.expr) -> bool:
     inner: ast.AST = outputs
     while inner is not value:
         parent = module.parent_of[inner]
-        if isinstance(parent, ast.Attribute) and parent.attr == LOSS:
+        if isinstance(parent, ast.Attribute) and parent.attr in (LOSS, "T"):
             return False
-        if isinstance(parent, ast.Subscript) and parent.value is inner and is_first_a_loss(module, inner):
-            if module.constant(parent.slice) == 0:
+        if isinstance(parent, ast.Subscript) and parent.value is inner:
+            is_tensor = isinstance(outputs, ast.Name) and isinstance(module.value(outputs), ast.Attribute)  # its logits
+            if not _item_has_rows(module, parent, is_part=inner is outputs and not is_tensor):
                 return False
         if isinstance(parent, ast.Call) and not _step_keeps_rows(module, parent, inner):
             return False
@@ -43,31 +55,45 @@ def keeps_rows(module: Module, outputs: ast.expr, value: ast.expr) -> bool:
     return True
 
 
+def _item_has_rows(module: Module, item: ast.Subscript, *, is_part: bool) -> bool:
+    """Whether an item has a row for each one of the batch: a part of the outputs, but not a row of such a part."""
+    key, owner = module.constant(item.slice), item.value
+    if is_part:
+        return key != LOSS and not (key == 0 and is_first_a_loss(module, owner))
+    return (
+        not isinstance(key, int) or is_method_call(owner, *PAIRS) or last_name(getattr(owner, "func", owner)) in PAIRS
+    )
+
+
 def _step_keeps_rows(module: Module, call: ast.Call, inner: ast.AST) -> bool:
     is_method = call.func is inner
     name = last_name(call.func) or ""
-    if is_method and name in NUMBERS:
+    if name in NUMBERS or name in MIXING:
         return False
+    first = argument(call, 0 if is_method else 1, "dim", "axis", "shape", "start_dim")
+    along = module.constant(first) if first is not None else None
     if name in REDUCTIONS:
-        along = argument(call, 0 if is_method else 1, "dim", "axis")
-        return along is not None and module.constant(along) != 0
+        return isinstance(along, int) and along not in (0, -2)
+    if name in SHAPES:
+        return first is not None and along not in (0, -1)
     if is_method:
         return True
     function = called_name(module, call)
     if function.startswith(FUNCTIONAL) and name.endswith(LOSSES):
         reduction = argument(call, len(call.args), "reduction")
         return reduction is not None and module.constant(reduction) == "none"
-    return not _is_loss_module(module, call.func)
+    return function.startswith("torch.") or _is_by_row(module, call.func)
 
 
-def _is_loss_module(module: Module, function: ast.expr) -> bool:
-    """Whether a function is a loss of torch: `nn.CrossEntropyLoss()`, which gives the mean of the rows by default."""
-    made = [end.node for end in module.origins(function) if isinstance(end.node, ast.Call)]
-    return any(
-        called_name(module, call).startswith("torch.nn.")
-        and called_name(module, call).endswith("Loss")
-        and module.constant(argument(call, len(call.args), "reduction") or call) != "none"
-        for call in made
+def _is_by_row(module: Module, function: ast.expr) -> bool:
+    """Whether a function is a module of torch, such as `nn.Softmax(1)`; losses give the mean of the rows by default."""
+    made = [end.node for end in module.origins(function)]
+    names = [called_name(module, call) for call in made]
+    if not names or not all(name.startswith("torch.nn.") for name in names):
+        return False
+    return not any(
+        name.endswith("Loss") and module.constant(argument(call, len(call.args), "reduction") or call) != "none"  # type: ignore[attr-defined, arg-type]
+        for name, call in zip(names, made, strict=True)
     )
 
 

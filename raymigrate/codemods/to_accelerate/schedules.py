@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
-from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
+from raymigrate.facts.torch.schedule_lengths import counts_rows, divided_counts, given_instead
 from raymigrate.facts.values import argument, called_name, class_named
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
@@ -63,6 +63,7 @@ class Schedules:
     def __init__(self, training: Training, home: Home) -> None:
         self.training = training
         self.module = training.module
+        self.variables = training.variables
         self.home = home
         self.chosen = _ChosenSchedules(training.variables, home)
 
@@ -84,6 +85,8 @@ class Schedules:
                 message = "is not prepared: it counts epochs, and a prepared one would count once for each process."
             elif not any(self._counts_batches(call) for call in (*makers, *self._calls_elsewhere(variable, makers))):
                 message = "is not prepared: it counts optimizer steps, each of which sees the rows of all processes."
+            elif any(self._is_divided(maker) for maker in makers):
+                message = "is not prepared: its length is divided by the number of processes already."
             elif any(map(self._is_of_another_kind, makers)):
                 changes.manual(RM854, made, OF_ANOTHER_KIND.format(variable.name), STEPS_OF_ALL)
                 continue
@@ -164,6 +167,16 @@ class Schedules:
     def _counts_batches(self, maker: ast.Call) -> bool:
         """Whether the length of a schedule is worked out from that of a loader or of a data set."""
         return any(counts_rows(*place) for place in self._numbers(maker))
+
+    def _is_divided(self, maker: ast.Call) -> bool:
+        """Whether the length of a schedule is the share of one process: `len(rows) // (batch_size * world_size)`.
+
+        The length of a loader with a DistributedSampler was such a share too; now it is that of all.
+        """
+        is_shared = any(self.module.calls(*SAMPLERS))
+        shared = self.training.loaders_of(*self.training.loops) if is_shared else set()
+        counts = (count for place in self._numbers(maker) for count in divided_counts(*place))
+        return any(home is not self.module or not self.variables.of(count) & shared for home, count in counts)
 
     def _numbers(self, maker: ast.Call) -> list[tuple[Module, ast.expr]]:
         """What a maker is given but for what is trained: a model is made of many lengths, as `Net(len(words))`."""

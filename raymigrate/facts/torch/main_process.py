@@ -23,7 +23,7 @@ from raymigrate.facts.values.calls import called_function
 OF_RUN = frozenset({"get_rank", "get_world_rank"})
 OF_MACHINE = frozenset({"get_node_local_rank", "get_local_rank"})
 LIBRARIES = ("torch.distributed.", "ray.")
-RUN_VARIABLE, MACHINE_VARIABLE = "RANK", "LOCAL_RANK"
+RUN_VARIABLE, MACHINE_VARIABLE, SIZE_VARIABLE = "RANK", "LOCAL_RANK", "WORLD_SIZE"
 RUN_ATTRIBUTES = frozenset({"rank", "process_index"})  # of Accelerator and TrainingArguments; own ones
 MACHINE_ATTRIBUTES = frozenset({"local_rank", "local_process_index"})
 # Methods of a Trainer, the last of each up to transformers 3; properties of its state, and of accelerate's objects.
@@ -134,21 +134,49 @@ class MainProcess:
 
         -1 stands for a run of one process; a number that was not made of its text is compared with texts.
         """
-        if len(test.ops) != 1:
+        holds = self._outcomes(module, test, seen)
+        try:
+            found = [holds(number) for number in OTHERS] if holds is not None else []
+        except TypeError:  # no Python code compares these
             return False
+        return bool(found) and (not any(found) if first else all(found))
+
+    def _outcomes(self, module: Module, test: ast.Compare, seen: Seen) -> Callable[[int], object] | None:
+        """What a comparison with a constant says of each number of a process; None where it is none of that kind."""
         sides = [test.left, test.comparators[0]]
-        for is_turned, (rank, bound) in enumerate((sides, sides[::-1])):
+        for is_turned, (rank, bound) in enumerate((sides, sides[::-1]) if len(test.ops) == 1 else ()):
             known = module.constant(bound)
             if known is ... or known is None or not self.is_rank(module, rank, seen):
                 continue
-            holds = COMPARES[type(test.ops[0])]
-            as_given: type = str if _has_texts(known) else int
-            try:
-                found = [holds(*((known, as_given(n)) if is_turned else (as_given(n), known))) for n in OTHERS]
-            except TypeError:  # no Python code compares these
-                return False
-            return not any(found) if first else all(found)
+            holds, as_given = COMPARES[type(test.ops[0])], str if _has_texts(known) else int
+            return lambda n: holds(known, as_given(n)) if is_turned else holds(as_given(n), known)
+        return None
+
+    def may_pass_by(self, module: Module, node: ast.AST) -> bool:
+        """Whether an `if` keeps the main process from a node, or may do so: `if rank == world_size - 1`, `if rank`."""
+        child = node
+        for parent in module.ancestors(node):
+            if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+                comes = child in parent.body if isinstance(parent.body, list) else child is parent.body
+                parts = (part for part in ast.walk(parent.test) if isinstance(part, ast.Compare))
+                compared = [part for part in parts if self._compares_rank(module, part)]
+                fails = (self._may_fail(module, part, comes=comes) for part in compared)
+                if any(fails) if compared else self.asks(module, parent.test, first=not comes):
+                    return True
+            child = parent
         return False
+
+    def _compares_rank(self, module: Module, test: ast.Compare) -> bool:
+        sides = (test.left, *test.comparators)
+        return any(self.is_rank(module, side) for side in sides) and all(module.constant(s) is not None for s in sides)
+
+    def _may_fail(self, module: Module, test: ast.Compare, *, comes: bool) -> bool:
+        """Whether a comparison of a rank is not known to be so, or not so, for the main process."""
+        holds = self._outcomes(module, test, frozenset())
+        try:
+            return holds is None or bool(holds(0)) is not comes
+        except TypeError:
+            return False
 
     def is_rank(self, module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
         """Whether an expression is the number of a process, or 0 (or -1) in a run that has one."""
@@ -213,7 +241,7 @@ def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
     """
     if is_negation(test):
         return _asks_for_group(module, test.operand, there=not there)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_size(module, test.left):
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and is_size(module, test.left):
         limit = module.constant(test.comparators[0])
         outcomes = [COMPARES[type(test.ops[0])](size, limit) for size in (1, 2, 8)] if type(limit) is int else []
         return outcomes == [not there, there, there]
@@ -222,14 +250,20 @@ def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
     return there and called_name(module, test) in IS_THERE
 
 
-def _is_size(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is the number of processes: `dist.get_world_size()`, `int(os.environ["WORLD_SIZE"])`."""
+def is_size(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is the number of processes: `dist.get_world_size()`, `int(os.environ["WORLD_SIZE"])`.
+
+    Args:
+        module: The module.
+        node: The expression; what is called `world_size` counts too.
+    """
     value = module.value(node)
     if is_call_by_name(value, "int") and value.args:
         value = value.args[0]
-    is_called_so = isinstance(value, ast.Attribute) and value.attr in ("world_size", "num_processes")
-    is_asked = isinstance(value, ast.Call) and last_name(value.func) == "get_world_size"
-    return is_called_so or is_asked or variable_read(module, value) == "WORLD_SIZE"
+    if isinstance(value, ast.Call):
+        return last_name(value.func) == "get_world_size" or variable_read(module, value) == SIZE_VARIABLE
+    is_called_so = isinstance(value, (ast.Name, ast.Attribute)) and last_name(value) in ("world_size", "num_processes")
+    return is_called_so or variable_read(module, value) == SIZE_VARIABLE
 
 
 def _answers(module: Module, call: ast.Call) -> tuple[Module, list[ast.expr]]:

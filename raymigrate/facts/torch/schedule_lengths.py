@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import last_name
+from raymigrate.facts.torch.main_process import is_size
+from raymigrate.facts.values import is_call_by_name, last_name
 
 MEMBERS = (ast.Attribute, ast.Subscript)
 GROUPS = "param_groups"  # of an optimizer, for each of which a schedule may have a function
@@ -39,6 +40,41 @@ def reached(module: Module, node: ast.AST) -> Iterator[Place]:
         waiting += [*behind, *_put_in(home, current)]
         if not (behind and isinstance(current, MEMBERS)):  # else what else its owner holds does not count
             waiting += ((home, child) for child in ast.iter_child_nodes(current))
+
+
+def divided_counts(module: Module, node: ast.AST) -> Iterator[tuple[Module, ast.expr]]:
+    """What is counted for a length and divided by the number of processes: `len(rows) // (batch_size * world_size)`.
+
+    Args:
+        module: The module.
+        node: The length of a schedule.
+    """
+    for home, part in reached(module, node):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Div, ast.FloorDiv)):
+            if any(is_size(home, factor) for factor in _factors(home, part.right)):
+                lengths = ((place, each) for place, each in reached(home, part.left) if _is_length(each))
+                yield from ((place, _counted(each)) for place, each in lengths)
+
+
+def _factors(module: Module, node: ast.expr) -> Iterator[ast.expr]:
+    """The factors of a product, such as `batch_size` and `world_size`; names of products are followed."""
+    value = module.value(node)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        yield from _factors(module, value.left)
+        yield from _factors(module, value.right)
+    elif is_call_by_name(value, "max", "float"):
+        for given in value.args:
+            yield from _factors(module, given)
+    else:
+        yield value if is_size(module, value) else node
+
+
+def _counted(length: ast.AST) -> ast.expr:
+    """What an expression counts: `loader` of `len(loader)`."""
+    if isinstance(length, ast.Call) and length.args:
+        return length.args[0]
+    assert isinstance(length, (ast.Attribute, ast.Call))
+    return length.value if isinstance(length, ast.Attribute) else length
 
 
 def given_instead(module: Module, node: ast.expr) -> ast.expr | None:
