@@ -206,7 +206,7 @@ def _is_one(module: Module, call: ast.Call) -> bool:
 
 
 def _is_loss_of_model(module: Module, node: ast.Attribute) -> bool:
-    """Whether an attribute is the loss of what a model of transformers gave, or of one whose loss is _trained on."""
+    """Whether an attribute is the loss of what a model of transformers gave, or of one whose loss is trained on."""
     calls = [origin for origin in module.origins(node.value) if isinstance(origin.node, ast.Call)]
     return node.attr == "loss" and bool(calls) and all(_is_model(origin) for origin in calls)
 
