@@ -1,34 +1,19 @@
 """RM401, RM402, RM408, RM695 and trainers in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.base.findings import Finding, Kind, Rule
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
-from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM202
-from raymigrate.codemods.data.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
 from raymigrate.codemods.gone.names_in_strings import advice as advice_of
 from raymigrate.codemods.gone.names_in_strings import message as message_of
 from raymigrate.codemods.torch_trainer.storage import RM401, RM402
-from raymigrate.codemods.torch_trainer.train_v2_arguments import (
-    METADATA,
-    REFUSED,
-    REFUSED_BY_TRAINER,
-    RESUME,
-    RESUME_TRANSFORMERS,
-    RM403,
-    STOP,
-    STORAGE_ADVICE,
-)
+from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, STOP, STORAGE_ADVICE
 from raymigrate.codemods.tracking.tracking import RM408
-from raymigrate.codemods.transformers_trainer.transformers_trainer import RM103
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
@@ -36,20 +21,13 @@ from raymigrate.documents.remarks import RM905
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import settings_files
 from raymigrate.facts.projects.settings import TARGET, Key, mappings
-from raymigrate.facts.ray_train.hydra_trainers import makers_of, named_in
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
-
-if TYPE_CHECKING:
-    from raymigrate.facts.projects.project import Project
-    from raymigrate.facts.projects.settings import Key
-
+from raymigrate.run.trainer_settings import refused_by_trainer, where_made
 
 PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
@@ -66,20 +44,6 @@ CALLBACK_ADVICE = (
 )
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
 NAME = lazy_regex(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
-IN_CODE = "accelerate_config"
-NO_CONFIG = "TorchTrainer has no accelerate_config argument: it raises a TypeError."
-CONFIG_ADVICE = (
-    "Give its values to Accelerator(...) in the training function, and take it out. `raymigrate config FILE`, with"
-    " these keys in a file of their own, shows what each of them did, and where it goes."
-)
-OF_INIT = ("trainer_init_per_worker", "trainer_init_config")
-INIT_ADVICE = (
-    "Give train_loop_per_worker a function that makes the Trainer, passes it to prepare_trainer() and calls train(),"
-    " as the migration guide shows; train_loop_config takes what trainer_init_config held."
-)
-TRAIN_ROWS = "Transform the datasets in Python before the trainer gets them, and take it out."
-NONE = ("", "null", "~")
-MAKES_IT = " hydra makes it on {}; what its fit() gives there is a Result of today."
 
 
 def legacy_names(path: str, data: bytes, options: Options, project: Project) -> FileResult:
@@ -94,7 +58,7 @@ def legacy_names(path: str, data: bytes, options: Options, project: Project) -> 
     script = decode(data)
     bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
     places = Places(bare)
-    made = _where_made(script.text, path, project)
+    made = where_made(script.text, path, project)
     found = []
     for name in NAME.finditer(bare):
         line, column = places.place(name.start())
@@ -109,7 +73,7 @@ def _refused(text: str, path: str, project: Project) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
-        yield from _refused_by_trainer(keys, named, path)
+        yield from refused_by_trainer(keys, named, path)
         configuration = CONFIGURATIONS.get(named or "")
         if configuration is None:
             continue
@@ -200,41 +164,3 @@ def told_beside(
                 script = decode(data)
                 if findings := heeded(tell(script.text, path), script.text, options):
                     yield FileResult(path, findings, script.text, document=Plain(script))
-
-
-def _refused_by_trainer(keys: Sequence[Key], named: str | None, path: str) -> Iterator[Finding]:
-    """What TorchTrainer refuses among the keys beside the `_target_` of a trainer.
-
-    Args:
-        named: What `_target_` names.
-    """
-    if named not in TRAINERS | TORCH_TRAINERS:
-        return
-    for key in keys:
-        if (told := _told(key, named or "")) is not None:
-            rule, message, advice = told
-            yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
-
-
-def _told(key: Key, named: str) -> tuple[Rule, str, str] | None:
-    if key.name == IN_CODE and named in ACCELERATE_TRAINERS:
-        return RM202, NO_CONFIG, CONFIG_ADVICE
-    of_transformers = named in TRANSFORMERS_TRAINERS
-    if key.name in OF_INIT and of_transformers:
-        return RM103, f"TorchTrainer has no {key.name} argument: it raises a TypeError.", INIT_ADVICE
-    if key.name not in REFUSED_BY_TRAINER or key.value in NONE:
-        return None
-    if key.name == "preprocessor":
-        return RM502, PREPROCESSOR_REFUSED, TRAIN_ROWS
-    resume = RESUME_TRANSFORMERS if of_transformers else RESUME
-    advice = METADATA if key.name == "metadata" else resume
-    return RM403, f"TorchTrainer({key.name}=) raises on Ray >= 2.51.", advice
-
-
-def _where_made(text: str, path: str, project: Project) -> dict[int, str]:
-    """What there is to add, by the line of a trainer's name: the scripts in which hydra makes the trainer."""
-    return {
-        trainer.line: MAKES_IT.format(" and ".join(places))
-        for trainer in named_in(text, path)
-        if (places := [line_of_file(module, call) for module, call in makers_of(project, trainer)])
-    }

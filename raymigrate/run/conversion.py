@@ -1,40 +1,27 @@
 """One document's way through the engine: its text is converted, and has to fit into the file again."""
 
-import ast
-import re
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
-from raymigrate.codemods.gone.names_in_comments import NAMES, RM696
-from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, path_of, says
-from raymigrate.codemods.torch_trainer.storage import RM402, gone_folders
 from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
-from raymigrate.documents.lines import Places
-from raymigrate.documents.remarks import RM731, RM901, pin_remark, shell_text
-from raymigrate.documents.shell_lines import SHELL_CELL, without_comments
+from raymigrate.documents.remarks import RM731, RM901, pin_remark
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.literals import shortened_text
-from raymigrate.facts.syntax.module import Module
-from raymigrate.run.cell_comments import CellComments, with_remarks, with_told
+from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.cell_expressions import with_expressions_told
 from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
+from raymigrate.run.cell_folders import with_folders_told
 from raymigrate.run.cell_packages import with_needed_packages
+from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import Refused, convert
 from raymigrate.run.environment_variables import with_variables
 from raymigrate.run.file_rules import RM902, RM903
 from raymigrate.run.outcome import FileResult
 
 PACKAGE = Path(__file__).parent.parent
-# `!ls`, `files = !ls`, `%ls`; not `%time os.listdir()`, which is Python, nor `%env RUNS=/mnt`, where use is told.
-COMMAND_LINE = lazy_regex(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?!%|time\b|timeit\b|prun\b|memit\b|(?:set_)?env\b)\w)")
-COMMAND = lazy_regex(r"(?:\\\n|[^\n;|&])+")
-PROGRAM = lazy_regex(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?[!%]*(?:(?:sudo|sh|sx|system)\s+)?(\w*)")
-MAKES_OR_SHOWS = frozenset({"mkdir", "echo", "export", "chmod", "chown"})
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
@@ -125,11 +112,11 @@ def convert_document(
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)
         result = with_variables(result, document, path, options)
-        result = _with_folders_told(result, document, path)
+        result = with_folders_told(result, document, path)
     if any(sign in line for cell in document.cells_with_commands for line in document.lines_of(cell) for sign in "!%"):
         result = with_expressions_told(result, document, path, options, project)
     if document.cells_of_text:
-        result = _with_texts_told(result, document, path, options)
+        result = with_texts_told(result, document, path, options)
     return result
 
 
@@ -164,102 +151,3 @@ def _with_versions_raised(
     if not rewrite:
         return replace(result, changes=True)
     return replace(result, changes=True, after=rewritten.text, rewritten=rewritten)
-
-
-def _with_texts_told(result: FileResult, document: Document, path: str, options: Options) -> FileResult:
-    """The result of a document that notes where the text between its cells names a class which is converted.
-
-    That is, converted wherever the code used it.
-
-    Args:
-        result: What became of the code.
-        document: The document as it was opened, whose remarks are added to.
-    """
-    if not options.enabled(RM696.code):
-        return result
-    remarks = list[Finding]()
-    for name in sorted(NAMES):
-        word = re.compile(rf"\b{name}\b")
-        kinds = {finding.kind for finding in result.findings if word.search(finding.message)}
-        if Kind.CONVERTED not in kinds or kinds & {Kind.MANUAL, Kind.UNSAFE}:
-            continue
-        places = [
-            (cell, number, found.start() + 1)
-            for cell in document.cells_of_text
-            for number, line in enumerate(document.lines_of(cell), 1)
-            if (found := word.search(line))
-        ]
-        if places:
-            cell, line, column = places[0]
-            count = len({place[0] for place in places})
-            what = f"The text of {count} cells names" if count > 1 else "This text names"
-            message = f"{what} {name}, which the code no longer uses{'; this is the first' if count > 1 else ''}."
-            remarks.append(Finding(RM696.code, Kind.NOTE, message, "", line, column, path, cell))
-    return replace(result, findings=with_remarks(document, remarks, result.findings))
-
-
-@dataclass(frozen=True)
-class _Folder:
-    """A folder that gets no results any more.
-
-    Args:
-        named: Finds it in a command.
-        message: What there is to say there.
-    """
-
-    named: re.Pattern[str]
-    message: str
-
-
-def _with_folders_told(result: FileResult, document: Document, path: str) -> FileResult:
-    """The result of a document that says which commands look into a local_dir that goes.
-
-    Args:
-        result: What became of its code.
-        document: The document as it was opened.
-    """
-    if not any(found.message == DELETED for found in result.findings):
-        return result
-    module = Module(document.text)
-    folders = [_folder(module, folder) for folder in gone_folders(module, result.findings)]
-    return with_told(result, document, lambda held: _told(held, folders, path), once=True)
-
-
-def _folder(module: Module, folder: ast.expr) -> _Folder:
-    named = []
-    if path := path_of(module, folder):
-        named.append(rf"(?<![\w./~-]){re.escape(path)}(?![\w.-])")
-    if isinstance(folder, ast.Name):  # IPython puts its value there
-        named.append(rf"\{{{folder.id}\}}|\${folder.id}\b")
-    return _Folder(re.compile("|".join(named) or r"(?!)"), says(module, folder))
-
-
-def _told(document: Document, folders: Sequence[_Folder], path: str) -> Iterator[Finding]:
-    for cell in document.cells_with_commands:
-        for folder, line, column in _looks(_commands(document.lines_of(cell)), folders):
-            yield Finding(RM402.code, Kind.MANUAL, folder.message, ADVICE, line, column, path, cell)
-
-
-def _looks(text: str, folders: Sequence[_Folder]) -> Iterator[tuple[_Folder, int, int]]:
-    """Where commands name a folder: once for each command."""
-    places = Places(text)
-    for command in COMMAND.finditer(text):
-        program = PROGRAM.match(command[0])
-        if program is not None and program[1] in MAKES_OR_SHOWS:
-            continue
-        for folder in folders:
-            if named := folder.named.search(command[0]):
-                yield (folder, *places.place(command.start() + named.start()))
-
-
-def _commands(lines: Sequence[str]) -> str:
-    """The commands in the lines of a cell; all else is blank, so that every line has its number."""
-    texts = shell_text(lines).split("\n")
-    first = next((text for text in texts if text.strip()), "")
-    is_shell = SHELL_CELL.match(first) is not None and first.lstrip().startswith("%%")
-    goes_on, kept = False, []
-    for text in texts:
-        is_command = is_shell or goes_on or COMMAND_LINE.match(text) is not None
-        kept.append(text if is_command else "")
-        goes_on = is_command and text.endswith("\\")
-    return without_comments("\n".join(kept))

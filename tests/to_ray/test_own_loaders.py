@@ -119,3 +119,25 @@ def test_a_class_of_another_file_is_told_where_its_trainer_is_made(tmp_path: Pat
     shown = invoke("check", "--to-ray", str(tmp_path)).output
     assert "train.py:3:11: RM806 manual: What get_train_dataloader() returns in line 7 of" in shown
     assert "is not prepared, so that every worker" in shown
+
+
+BASE = (
+    "from torch.utils.data import DataLoader\nfrom transformers import Trainer\n\n\nclass Base(Trainer):\n"
+    f"{TRAIN}return DataLoader(self.train_dataset)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [("    pass\n", True), (f"{TRAIN}return super(Base, self).get_train_dataloader()\n", False)],
+)
+def test_so_is_one_whose_base_class_is_in_another_file(body: str, is_told: bool, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(BASE)
+    (tmp_path / "train.py").write_text(
+        "from own import Base\nfrom transformers import AutoModel, TrainingArguments\n\n\n"
+        f"class Mine(Base):\n{body}\n\n"
+        'trainer = Mine(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=rows)\n'
+        "trainer.train()\n"
+    )
+    shown = invoke("check", "--to-ray", str(tmp_path)).output
+    assert ("RM806 manual: What get_train_dataloader() returns in line 7 of" in shown) == is_told, shown

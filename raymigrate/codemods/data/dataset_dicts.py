@@ -96,6 +96,7 @@ def _is_dataset_dict(source: Source) -> bool:
 
 
 def _is_dict_use(parent: ast.AST, use: ast.expr) -> bool:
+    """Whether a use is one of the dict that legacy Ray gave: a Ray Dataset has no keys, nor items to index."""
     if isinstance(parent, ast.Subscript):
         return parent.value is use
     if isinstance(parent, ast.keyword):

@@ -105,7 +105,7 @@ ADVICE = {
 # What is lost with an argument that says False, or may say so: what is converted is not shown after a run.
 LOST = {
     "save_safetensors": "Checkpoints hold model.safetensors, where save_safetensors=False wrote pytorch_model.bin: what"
-    " reads them has to look for it."
+    " reads them has to look for it.",
 }
 # What False of an argument means that became a choice: nothing.
 SWITCHED_OFF = (

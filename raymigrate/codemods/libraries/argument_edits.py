@@ -111,8 +111,8 @@ def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change
         edit.set(change.name, template, old=keyword.value, new=new)
 
 
-# transformers 5.23, integrations/integration_utils.py:602: TENSORBOARD_LOGGING_DIR, else a folder below
-# output_dir/runs.
+# Where TensorBoard writes what a Trainer logs, which `logging_dir=` said up to transformers 4. transformers 5.23,
+# integrations/integration_utils.py:602: TENSORBOARD_LOGGING_DIR, else a folder below output_dir/runs.
 def _writes_elsewhere(context: Context, call: ast.Call) -> bool:
     """Whether TrainingArguments that lose their logging_dir= surely log there, by what report_to= says.
 

@@ -68,6 +68,7 @@ def default_trackers(context: Context) -> None:
         getting = trackers.getting(call)
         unpacked = [carried(context.module, given) for given in unpacked_dicts(call)]
         names = {keyword.arg for keyword in call.keywords} | {entry.name for part in unpacked for entry in part.entries}
+        # A class that hands on to its base what those who make its objects give: it is told where they do.
         if ARGUMENT in names or (told and not getting) or (unpacked and is_method_call(call, "__init__")):
             continue
         if not trackers.had_none(call):

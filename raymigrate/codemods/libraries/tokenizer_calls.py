@@ -1,14 +1,13 @@
 """RM721, RM722, and RM701 for is_pretokenized=: methods and arguments of tokenizers that transformers 5 removed.
 
 Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError (which classes
-keep some of them, see `_keeps`);
+keep some of them, `raymigrate/knowledge/tokenizers.py` tells);
 `pad_to_max_length=True` is swallowed, and nothing is padded: 4 ids where transformers 4.30 gave `max_length`.
 With it transformers 4.30 truncated to `max_length` too, unless truncation= said otherwise, and without `max_length` it
 padded to the longest text only (measured on 4.30.2: 12 ids of 21 with max_length=12, and 21 and 3 ids without).
 """
 
 import ast
-from collections.abc import Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -21,6 +20,7 @@ from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, every_origin, is_method_call, keyword_named, written
+from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 
 CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
 RM721 = Rule(
@@ -65,31 +65,6 @@ MAX_BASES = 20  # of a class, one made from the other
 PADDING = "pad_to_max_length"
 WORDS, SPLIT = "is_pretokenized", "is_split_into_words"
 PADDED_CALLS = frozenset({"__call__", "encode", *CALLS})
-BUILD, TYPES = "build_inputs_with_special_tokens", "create_token_type_ids_from_sequences"
-PREPARE, TRUNCATE, SEQ2SEQ = "prepare_for_model", "truncate_sequences", "prepare_seq2seq_batch"
-IN_PYTHON = frozenset({BUILD, TYPES, PREPARE, TRUNCATE})
-ENCODE = frozenset({"batch_encode_plus", "encode_plus"})
-PYTHON_CLASSES = (
-    *("Bartpho", "BertGeneration", "BertJapanese", "Bertweet", "BioGpt", "BlenderbotSmall", "ByT5", "CTRL", "Canine"),
-    *("Clvp", "CpmAnt", "Cpm", "Dia", "Esm", "FSMT", "FastSpeech2Conformer", "Flaubert", "GPTNeoXJapanese", "GPTSw3"),
-    *("Marian", "Mgpstr", "MistralCommon", "MyT5", "Perceiver", "Phobert", "PreTrained", "ProphetNet", "Siglip"),
-    *("Speech2Text", "SpeechT5", "Vits", "Wav2Vec2CTC", "Wav2Vec2PhonemeCTC", "XLM"),
-)
-KEPT: Mapping[str, frozenset[str]] = {
-    **{f"{name}Tokenizer": IN_PYTHON for name in PYTHON_CLASSES},
-    **dict.fromkeys(
-        ("BertTokenizerLegacy", "PythonBackend", "MistralCommonBackend", "SentencePieceBackend"), IN_PYTHON
-    ),
-    **dict.fromkeys(("M2M100Tokenizer", "PLBartTokenizer"), IN_PYTHON | {SEQ2SEQ}),
-    **dict.fromkeys(("Pop2PianoTokenizer", "RoCBertTokenizer", "TapasTokenizer"), IN_PYTHON | ENCODE),
-    **dict.fromkeys(("LukeTokenizer", "MLukeTokenizer"), IN_PYTHON - {TRUNCATE}),
-    **dict.fromkeys(("CpmTokenizerFast", "RoFormerTokenizer", "UdopTokenizer"), frozenset({BUILD, TYPES})),
-    **dict.fromkeys(("LayoutLMv2Tokenizer", "LayoutLMv3Tokenizer"), ENCODE | {BUILD}),
-    **dict.fromkeys(("LayoutXLMTokenizer", "MarkupLMTokenizer"), ENCODE | {BUILD, TYPES}),
-    **dict.fromkeys(("MBart50Tokenizer", "NllbTokenizer", "SeamlessM4TTokenizer"), frozenset({SEQ2SEQ})),
-    "WhisperTokenizer": frozenset({BUILD}),
-}
-KEPT_BY_SOME = frozenset[str]().union(*KEPT.values())
 
 
 def is_tokenizer(module: Module, node: ast.expr) -> bool:
@@ -161,7 +136,7 @@ def tokenizer_methods(context: Context) -> None:
         call = module.parent_of[node]
         known = is_tokenizer(module, node.value)
         classes = _classes(module, node.value) if node.attr in KEPT_BY_SOME else []
-        if classes and all(_keeps(name, node.attr) for name in classes):
+        if classes and all(keeps(name, node.attr) for name in classes):
             continue
         message = f"Tokenizers have no {node.attr} today: this raises an AttributeError"
         if known and node.attr in CALLS and isinstance(call, ast.Call) and call.func is node:
@@ -174,7 +149,7 @@ def tokenizer_methods(context: Context) -> None:
             if context.converts(RM721, node, f"{message}; now text_target=."):
                 _write_as_targets(context, node, body)
         else:
-            sure = bool(classes) and all(name and not _keeps(name, node.attr) for name in classes)
+            sure = bool(classes) and all(name and not keeps(name, node.attr) for name in classes)
             sure = sure and UNSEEN_CLASS not in classes
             message += "" if known or sure else ", if this is a tokenizer"
             message += FEW_HAVE_IT if node.attr in KEPT_BY_SOME and not sure else ""
@@ -297,15 +272,3 @@ def _padding(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
                 context.plan.call(call).set(name, argument)
     elif context.converts(RM722, keyword, "pad_to_max_length has no effect today; deleted."):
         context.plan.call(call).remove.add(PADDING)
-
-
-# Classes that run in Python (PythonBackend, which PreTrainedTokenizer is) still have them, and some others define them
-# themselves; those that run in Rust (TokenizersBackend), which most names stand for now, have none of them. Read from
-# transformers 5.23: tokenization_python.py:868-1301, tokenization_utils_sentencepiece.py, models/*/tokenization_*.py.
-def _keeps(name: str, method: str) -> bool:
-    """Whether a class of tokenizers still has a method that others lost.
-
-    Args:
-        name: The name of the class; one with "Fast" at its end that has no entry of its own is the same class today.
-    """
-    return method in KEPT.get(name, KEPT.get(name.removesuffix("Fast"), frozenset()))

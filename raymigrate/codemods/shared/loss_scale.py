@@ -19,6 +19,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.hugging_face.all_fields import with_all_fields
 from raymigrate.facts.hugging_face.causal_models import may_count_a_label_too_many
 from raymigrate.facts.hugging_face.instances import TRAINER, instance_of
 from raymigrate.facts.hugging_face.later_settings import later_settings
@@ -27,7 +28,7 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.functions import is_generator_or_async, returns
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, is_method_call, keyword_argument, sources, unpacked_dicts
+from raymigrate.facts.values import keyword_argument, sources, unpacked_dicts
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import lineage
@@ -49,8 +50,6 @@ ACCUMULATED = f"transformers >= 5 would multiply the loss of some models by {STE
 COUNTED = "transformers >= 4.46 divides the loss of GPT-2 by one label a row too many."
 SWITCH = "model_accepts_loss_kwargs"
 SET_IT = f"Set {SWITCH} = False on the Trainer before it trains."
-METHODS = ("to_dict", "to_json_string")
-MOST = 50  # dicts around dicts
 
 
 def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction | None = None) -> None:
@@ -160,7 +159,7 @@ def _may_average(context: Context, function: TrainFunction, inside: list[ast.Cal
 def _is_switched(context: Context, module: Module, arguments: ast.Call) -> bool:
     """Whether TrainingArguments are given whether to average over the workers, now or by the plan."""
     edit = context.plan.calls.get(arguments)
-    if module is context.module and _with_all_fields(module, arguments):
+    if module is context.module and with_all_fields(module, arguments):
         return True
     return _is_given(module, arguments) or (edit is not None and ARGUMENT in edit.values)
 
@@ -177,9 +176,9 @@ def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """
     module = context.module
     if not _is_given(module, arguments) and context.converts(RM110, arguments, SWITCHED):
-        if unpacked := _with_all_fields(module, arguments):
+        if unpacked := with_all_fields(module, arguments):
             context.plan.replace(unpacked[-1], f'{{**$fields, "{ARGUMENT}": False}}', fields=unpacked[-1])
-        elif ARGUMENT in module.text and (bool(module.texts(ARGUMENT)) or any(module.keywords(ARGUMENT))):
+        elif ARGUMENT in module.text and (module.texts(ARGUMENT) or any(module.keywords(ARGUMENT))):
             context.give(arguments, ARGUMENT, "False")
         else:
             context.plan.call(arguments).set(ARGUMENT, "False")
@@ -232,40 +231,3 @@ def may_accumulate(module: Module, arguments: ast.Call) -> bool:
 def _is_many(module: Module, value: ast.expr) -> bool:
     """Whether a number of steps may be another than one."""
     return module.constant(value) not in (1, None)
-
-
-# Such a dict holds every argument of the transformers that runs it, and not only what the script knows of. None could
-# be made of `vars(args)` and `dataclasses.asdict(args)`: transformers 4 raised a TypeError for their `_n_gpu`.
-def _with_all_fields(module: Module, call: ast.Call) -> list[ast.expr]:
-    """What a construction of TrainingArguments unpacks that may hold all arguments of other ones."""
-    return [node for node in unpacked_dicts(call) if _holds_all(module, node)]
-
-
-def _holds_all(module: Module, unpacked: ast.expr) -> bool:
-    waiting, seen = [Source(module, unpacked)], set[ast.AST]()
-    while waiting and len(seen) < MOST:
-        current = waiting.pop()
-        if current.node in seen:
-            continue
-        seen.add(current.node)
-        for source in current.module.origins(current.node):
-            if is_method_call(source.node, *METHODS):
-                return True
-            waiting += [Source(source.module, part) for part in _parts(source.node)]
-    return False
-
-
-def _parts(node: ast.expr) -> list[ast.expr]:
-    """The dicts that a dict is made of."""
-    match node:
-        case ast.Dict(keys=keys, values=values):
-            return [value for key, value in zip(keys, values, strict=True) if key is None]
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return [left, right]
-        case ast.DictComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Attribute(value=whole)))]):
-            return [whole]
-        case ast.Call(func=ast.Attribute(value=whole, attr="copy")):
-            return [whole]
-        case ast.Call(args=[*given], keywords=[*named]):
-            return [*given, *(keyword.value for keyword in named if keyword.arg is None)]
-    return []

@@ -183,7 +183,7 @@ def _check_class(owner: ast.ClassDef) -> None:
             raise Refusal(part, f"`{part.name}` in `{owner.name}`, a class that trains, is not followed")
     for method in _methods(owner):
         names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in method.decorator_list]
-        if [name for name in names if name not in PLAIN_DECORATORS]:
+        if any(name not in PLAIN_DECORATORS for name in names):
             raise Refusal(method, f"{method.name}() of `{owner.name}`, a class that trains, has a decorator")
 
 

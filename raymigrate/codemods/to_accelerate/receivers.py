@@ -72,7 +72,7 @@ class Receivers(Side):
             for module, method in self._methods(call)
             for use in _uses(module, method, parameter_for(method, call, model, not is_static(method)))
         ]
-        if not [use for module, use in uses if _is_reached(module, use)]:
+        if not any(_is_reached(module, use) for module, use in uses):
             return
         if any(_is_run(module, use) for module, use in uses):
             name = ast.unparse(call.func)

@@ -1,7 +1,6 @@
 """RM820: scripts that train with accelerate alone."""
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -15,6 +14,7 @@ from raymigrate.codemods.to_ray.accelerators import (
     tell_gpu_settings,
     tell_synchronized,
 )
+from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
@@ -32,7 +32,6 @@ from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, tell_imp
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.notebook_launchers import (
-    RM826,
     STARTED_BY_CALL,
     NotebookLaunch,
     launch_of,
@@ -40,7 +39,6 @@ from raymigrate.codemods.to_ray.notebook_launchers import (
     started_by_notebook,
 )
 from raymigrate.codemods.to_ray.order import release, roles_of
-from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -61,10 +59,9 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal_for_others,
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
-from raymigrate.codemods.to_ray.shown_values import named, tell_shown
+from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, tell_other_starts
-from raymigrate.codemods.to_ray.statements import Mixed, Role
-from raymigrate.codemods.to_ray.step_kinds import is_text, stands_for_cell
+from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
@@ -89,16 +86,6 @@ RM820 = Rule(
 ELSEWHERE = (
     "The step is in {path}, which stays as it is. What several workers do otherwise, such as counting without"
     " gather_for_metrics(), is told of this file alone."
-)
-NO_STEPS = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Pass)
-# The processes are forked, or spawned (accelerate/launchers.py, 1.15): objects of the notebook are copies there.
-APART = (
-    " Of several processes each trained copies of the notebook's objects, which stayed as they were; here they are"
-    " the trained ones."
-)
-ADVICE = (
-    "Move it after fit(), and load there what the training has saved; or let one worker run it,"
-    " after accelerator.wait_for_everyone(), with inputs that are on the model's device."
 )
 
 
@@ -187,7 +174,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)
-        _tell_behind(context, outline, notebook)
+        tell_behind(context, outline, notebook)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     name_saved_classes(context, outline)
@@ -232,32 +219,3 @@ def _tell_of_workers(context: Context, made: list[ast.Call], outline: LaunchedOu
     tell_unused(context, made[0], outline)
     given = [model for prepare in prepares(context.module) for model in prepare.call.args]
     tell_device_maps(context, RM829, outline, makers_of(context.module, given) if given else None, "accelerate")
-
-
-# What reads nothing of the workers stays with the driver, behind fit(). The rest each worker runs, right behind the
-# training.
-def _tell_behind(context: Context, outline: Outline, launch: NotebookLaunch) -> None:
-    """Tells which of the cells behind a launcher each of several workers runs.
-
-    Args:
-        outline: What becomes of it.
-    """
-    steps = list(_run_by_workers(outline, launch))
-    if outline.workers == 1 or not steps:
-        return
-    message = (
-        f"{named(context.module, steps)}: after the launcher this ran once, when all processes had ended. Now each"
-        " worker runs it: the model may be on a GPU where its inputs are not, and another worker may still be writing"
-        " a file that is read here."
-    )
-    context.manual(RM826, steps[0], f"{message}{APART if launch.processes != 1 else ''}", ADVICE)
-
-
-def _run_by_workers(outline: Outline, launch: NotebookLaunch) -> Iterator[ast.stmt]:
-    """The steps behind a launcher that move to the workers and do something there."""
-    script, roles = outline.script, outline.roles
-    launched = script.step_of(launch.call)
-    for step in script.steps[script.number(launched) + 1 :] if launched is not None else ():
-        is_step = not isinstance(step, NO_STEPS) and not is_text(step) and not stands_for_cell(step)
-        if is_step and roles.of[step] is Role.WORKER and step not in outline.behind | outline.displayed:
-            yield step

@@ -14,12 +14,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.codemods.to_ray.workers import tell_rows
+from raymigrate.facts.projects.declared import Declared, own_lineage
 from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import is_method_call, last_name, lineage
+from raymigrate.facts.values import is_method_call, last_name
 
 TRAIN = "get_train_dataloader"
 METHODS = (TRAIN, "get_eval_dataloader", "get_test_dataloader")
@@ -110,11 +111,11 @@ def _methods(module: Module, training: Training) -> Iterator[tuple[Module, Funct
     for made in training.makes:
         for found in classes_behind(module, made.func):
             seen: set[str] = set()
-            for home in lineage(*found) if not isinstance(found, str) else ():
-                for method in home.body:
+            for home, owner in own_lineage(Declared(*found)) if not isinstance(found, str) else ():
+                for method in owner.body:
                     if isinstance(method, ast.FunctionDef) and method.name in METHODS and method.name not in seen:
                         seen.add(method.name)
-                        yield found[0], method, method.name, made  # type: ignore[misc]
+                        yield home, method, method.name, made
 
 
 def _replaced(module: Module) -> Iterator[tuple[Module, FunctionNode, str, ast.AST]]:

@@ -7,24 +7,19 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.cell_lines import run_by_workers
+from raymigrate.codemods.to_ray.clock_seeds import tell_seeds_by_time
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.hugging_face.spread_models import SPREADING
-from raymigrate.facts.projects.callees import calls_within
 from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
-from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.random_draws import shared_seed
-from raymigrate.facts.torch.random_splits import seeds_set
 from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
 from raymigrate.facts.values import called_name, keyword_argument, last_name
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.moments import CLOCKS, is_agreed
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
 MODELS = lazy_regex(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
@@ -37,12 +32,6 @@ OF_TABLES = ("map", "filter", "iter", "map_batches")  # methods whose batch_size
 ROUNDED = ("int", "float", "round", "ceil", "floor", "max", "min")  # what takes numbers, and gives one of them
 SIZES = lazy_regex(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
-KEYWORDS = ("seed", "data_seed", "random_state")
-MESSAGE = (
-    "Each worker works this seed out of the time by itself, at another moment: where the seeds differ, so does what"
-    " workers shuffle, split or pick with them, and some rows come twice in an epoch and others never."
-)
-ADVICE = "Work it out once: above the training function, on the driver, where all workers get it from."
 
 
 def tell_rows(
@@ -148,13 +137,13 @@ def tell_threads(context: Context, rule: Rule, place: ast.AST, outline: Launched
 
 def tell_seed_of_trainer(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:
     """Says that the Trainer of each worker sets the same seed, where there were no such processes before."""
-    if not _tell_seeds_by_time(context, rule, outline) and outline.may_grow:
+    if not tell_seeds_by_time(context, rule, outline) and outline.may_grow:
         context.note(rule, place, f"The Trainer of each worker sets the same seed: {SAME_NUMBERS}.")
 
 
 def tell_seed(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
     """Says that each worker sets the seed of the script, where there were no such processes before."""
-    by_time = _tell_seeds_by_time(context, rule, outline)
+    by_time = tell_seeds_by_time(context, rule, outline)
     call = shared_seed(context.module) if outline.may_grow and not by_time else None
     if call is not None:
         message = f"Every worker sets this seed: {SAME_NUMBERS}."
@@ -183,56 +172,3 @@ def tell_unused(context: Context, made: ast.Call, outline: LaunchedOutline) -> N
         f"A step that leaves parameters of the model without a gradient makes the next one raise a"
         f" RuntimeError {where_wrapped(outline)}, unless {advice}. A Trainer sets that by itself.",
     )
-
-
-def _tell_seeds_by_time(context: Context, rule: Rule, outline: LaunchedOutline) -> bool:
-    """Tells of them.
-
-    Returns:
-        Whether there are any.
-    """
-    module = context.module
-    found = [(place, clock) for place, clock in _by_time(module) if outline.may_grow]
-    steps = run_by_workers(outline) if found else set()
-    told = {p: None for p, clock in found if outline.script.step_of(clock) in steps and _is_called(module, clock)}
-    for place in told:
-        context.manual(rule, place, MESSAGE, ADVICE)
-    return bool(told)
-
-
-def _is_called(module: Module, node: ast.AST) -> bool:
-    """Whether something refers to the function that code is in, if it is in one."""
-    function = module.function(node)
-    is_method = isinstance(module.parent_of.get(function) if function is not None else None, ast.ClassDef)
-    return not isinstance(function, ast.FunctionDef) or is_method or bool(module.uses_of(function))
-
-
-def _by_time(module: Module) -> Iterator[tuple[ast.AST, ast.Call]]:
-    """Where a seed is given that asks for the time, with what asks, which may stand where a name of it is bound."""
-    if not any(other.references_within(*CLOCKS) for other in with_imported(module)):
-        return
-    given: list[tuple[ast.AST, ast.expr]] = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
-    named = ((call, keyword) for name in KEYWORDS for call, keyword in module.keywords(name))
-    # A function of the project may do anything with what it is given, and what it sets is seen there.
-    given += [(word, word.value) for call, word in named if not isinstance(module.definition(call.func), FUNCTIONS)]
-    for place, value in given:
-        yield from ((place, asked) for asked in _asked(module, value, frozenset()))
-
-
-def _asked(module: Module, value: ast.AST, seen: frozenset[ast.AST]) -> Iterator[ast.Call]:
-    """What of a value asks for the time: itself, by a function that gives it, or where a name of it is bound."""
-    for part in ast.walk(value):
-        if isinstance(part, ast.Call) and _asks(module, part):
-            yield part
-        elif isinstance(part, ast.Call):
-            ends = (source for source in module.origins(part) if source.node is not part)
-            if any(_asks(source.module, inner) for source in ends for inner in calls_within(source.node)):
-                yield part
-        elif isinstance(part, ast.Name) and part not in seen and not is_agreed(module, part):
-            ends = (source for source in module.origins(part) if source.module is module and source.node is not part)
-            for source in ends:
-                yield from _asked(module, source.node, seen | {part, source.node}) if source.node not in seen else ()
-
-
-def _asks(module: Module, call: ast.Call) -> bool:
-    return module.qualified(call.func) in CLOCKS

@@ -121,7 +121,7 @@ def _advice(held: set[Held]) -> str | None:
 def _returned(context: Context, function: FunctionNode, outcome: str) -> None:
     """Deals with what a function of this module returns."""
     module = context.module
-    called = isinstance(function, ast.FunctionDef) and bool(module.calls_of(function))
+    called = isinstance(function, ast.FunctionDef) and bool(module.calls_of(function))  # who may read what it returns
     for returned in filter(None, returned_values(module, function)):
         for value, elsewhere in _values(module, returned):
             if not _tell_of_model(context, value, outcome):

@@ -6,7 +6,6 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 
 import ast
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -16,6 +15,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.codemods.tracking.given_elsewhere import made_in_kin, put_in_elsewhere
+from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_again, serves_only
 from raymigrate.codemods.tracking.user_callbacks import (
     LOGGERS,
     WANDB_REFUSED,
@@ -29,12 +29,10 @@ from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
 from raymigrate.facts.syntax.evaluated_once import is_evaluated_once
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS, LOOPS
 from raymigrate.facts.values import (
     Source,
     all_items,
     called_name,
-    fillings,
     has_unpacking,
     is_none,
     keyword_named,
@@ -62,9 +60,6 @@ RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.con
 OF_OTHERS = frozenset({"swanlab.integration.ray.SwanLabLoggerCallback"})
 # Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
-HOLDS = (ast.List, ast.Tuple, ast.Starred, ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr)
-AGAIN = (*LOOPS, *COMPREHENSIONS)
-PUT = ("append", "extend", "insert")
 
 
 class NotSure(Exception):
@@ -130,14 +125,14 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     named = [(source, tune_callback(source.module, source.node) or "") for source in dict.fromkeys(made_by)]
     if unknown := [_last(name) or source.module.source(source.node) for source, name in named if name not in LOGGERS]:
         raise NotSure(f"nothing is known to take the place of {', '.join(unknown)}")
-    chosen = not _is_written_out(module, keyword)
+    chosen = not is_written_out(module, keyword)
     loggers, reasons = [], list[str]()
     for (home, logger), name in named:
         if home is not module:
             raise NotSure("the list cannot be followed")
         assert isinstance(logger, ast.Call)
         reasons += _refused_arguments(logger, LOGGERS[name])
-        if not _serves_only(module, logger, keyword):
+        if not serves_only(module, logger, keyword):
             reasons.append("the list cannot be followed" if chosen else "it is used at several places")
         loggers.append(logger)
     trainers = trainers_of(module, config)
@@ -150,7 +145,7 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
         reasons.append("RunConfig and fit() are in different functions")
     elif not is_evaluated_once(module, found[0]):
         reasons.append("fit() is called on a condition within its statement")
-    elif not reasons and any(_serves_again(module, logger, found[0]) for logger in loggers):
+    elif not reasons and any(serves_again(module, logger, found[0]) for logger in loggers):
         reasons.append("fit() may run again with the same logger, which began a new run each time")
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
@@ -264,88 +259,3 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
     user = call.node if function.init is None else function.init
     name = add_once(context, emitted_tracking.LOG_REPORT, user, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")
-
-
-def _is_written_out(module: Module, listed: ast.keyword) -> bool:
-    """Whether the callbacks of a RunConfig stand in one list, each of them for sure and by its own call or name."""
-    if isinstance(listed.value, ast.Name) and fillings(module, listed.value):
-        return False
-    value = module.value(listed.value)
-    if not isinstance(value, (ast.List, ast.Tuple)):
-        return False
-    items = (module.value(item) for item in value.elts)
-    return all(called_name(module, item) in LOGGERS for item in items)
-
-
-def _serves_only(module: Module, made: ast.expr, listed: ast.keyword) -> bool:
-    """Whether an expression is used for nothing but the callbacks of a RunConfig.
-
-    It may get there by names, by lists that hold it or are filled with it, and by functions that are called for it.
-
-    Args:
-        listed: The callbacks of the RunConfig.
-    """
-    waiting: list[ast.expr] = [made]
-    for node in waiting:  # which grows meanwhile
-        if module.inside(node, listed) or _is_filled(module, node):
-            continue
-        given_to = _given_to(module, node)
-        uses: list[ast.expr] = [*module.uses_of(given_to)]
-        if isinstance(given_to, ast.FunctionDef):
-            calls = module.calls_of(given_to)
-            if len(calls) != 1 or len(uses) != 1:
-                return False
-            uses = [*calls]
-        elif not isinstance(given_to, ast.Name) or isinstance(module.parent_of[module.statement(node)], ast.ClassDef):
-            return False  # what reads an attribute of a class is not asked for here
-        waiting += [use for use in uses if use not in waiting]
-    return True
-
-
-def _serves_again(module: Module, made: ast.expr, fit: ast.Call) -> bool:
-    """Whether fit() may run several times with one logger: a loop is around it, or its function is called again.
-
-    Args:
-        made: The logger, for which `_serves_only` holds.
-        fit: The call of fit().
-    """
-    home = module.function(fit)
-    while (function := module.function(made)) not in (None, home):
-        calls = module.calls_of(function)
-        if len(calls) != 1:
-            return True
-        made = calls[0]  # of the function that makes it
-    calls = [] if function is home else module.calls_of(home)
-    return len(calls) > 1 or any(_repeats(module, place, made) for place in (fit, *calls))
-
-
-def _repeats(module: Module, place: ast.expr, made: ast.expr) -> bool:
-    """Whether a loop runs a place, but not what makes a logger."""
-    inner: ast.AST = place
-    for outer in module.ancestors(place):
-        is_run_once = isinstance(inner, ast.comprehension) or inner is getattr(outer, "iter", None)
-        if isinstance(outer, AGAIN) and not is_run_once and not module.inside(made, outer):
-            return True
-        inner = outer
-    return False
-
-
-def _given_to(module: Module, node: ast.expr) -> ast.AST | None:
-    """The name that gets an expression, as it is or in a list, or the function that returns it; None of other uses."""
-    statement = module.statement(node)
-    around = list(takewhile(lambda parent: parent is not statement, module.ancestors(node)))
-    given_to: ast.AST | None = None
-    match statement:
-        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            given_to = target
-        case ast.Return():
-            given_to = module.function(statement)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method)) as call) if method in PUT:
-            given_to = owner if around[-1:] == [call] else None
-            around = around[:-1]
-    return given_to if all(isinstance(part, HOLDS) for part in around) else None
-
-
-def _is_filled(module: Module, node: ast.expr) -> bool:
-    """Whether a name stands there to have something put into its list."""
-    return isinstance(node, ast.Name) and module.statement(node) in fillings(module, node)

@@ -14,15 +14,14 @@ from raymigrate.codemods.data.trainer_data import convert_data_of
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
-from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
+from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, may_give_dict, obstacles
-from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.ray_tune.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
 from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, entries, is_none, keyword_argument
+from raymigrate.facts.values import argument, entries, keyword_argument
 from raymigrate.facts.values.constructors import constructors
 from raymigrate.facts.values.keys import known_keys, unpacked_value
 from raymigrate.knowledge.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
@@ -84,7 +83,7 @@ def tuners(context: Context) -> None:
             trainer = tuner.trainer
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
-            (_TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+            (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
@@ -188,71 +187,3 @@ def _trainable(module: Module, call: ast.Call, skip: int = 0) -> ast.expr | None
             return several.elts[0] if several.elts else None
         return None if isinstance(first, ast.Starred) else first
     return keyword_argument(call, TRAINABLE) or unpacked_value(module, call, TRAINABLE)
-
-
-class _TrainDriverBeside(TrainDriver):
-    """Leaves the trainer where it is; its arguments get names there, with which the function builds a second one."""
-
-    @property
-    def place(self) -> ast.stmt:
-        """The statement before which the function stands."""
-        return self.module.statement(self.tuner.node)
-
-    def emit(self) -> None:
-        """Adds the function to the plan, and hands it to the Tuner."""
-        second = CallEdit()
-        self.context.repeated[self.trainer] = self.name
-        first = self._first()
-        for name, code in self._given():
-            second.set(name, self._named(name, code))
-        if self.tuner.tuned_config_key in (self.tuner.param_space or {}):
-            base = second.values.get("train_loop_config")
-            second.set("train_loop_config", self._merged(base.template if base else None))
-        TunerRunConfig(self.context, self.tuner, self.before, second).split()
-        self.context.plan.statement(self.module.statement(self.trainer)).before.extend(self.before)
-        self._write_second(first, second)
-        self._edit_tuner(second.values["scaling_config"].template)
-
-    def _first(self) -> str:
-        """The function that a trainer was given by position; empty if it has a keyword."""
-        if not self.trainer.args:
-            return ""
-        code = self.edit.first or Code("$value", {"value": self.trainer.args[0]})
-        name = self._known(code) or self._hoist("train_loop_per_worker", code)
-        self.edit.first = Code(name)
-        return name
-
-    def _given(self) -> list[tuple[str, Code]]:
-        """The arguments that the trainer has in the end, by keyword, but for its RunConfig."""
-        given = {
-            self.edit.rename.get(name, name): Code("$value", {"value": value})
-            for name, value in self.arguments.items()
-            if not is_none(value)
-        }
-        given |= self.edit.values
-        return [(name, code) for name, code in given.items() if name != "run_config"]
-
-    def _named(self, name: str, code: Code) -> str:
-        """The name of an argument's value; it gets one, where it has none, and the trainer is given that."""
-        known = self._known(code)
-        if known:
-            return known
-        variable = self._hoist(name, code)
-        self.edit.set(name, variable)
-        return variable
-
-    def _known(self, code: Code) -> str | None:
-        """The name that code is; None for any other code."""
-        value = code.parts.get("value")
-        if code.template == "$value" and isinstance(value, ast.Name):
-            return value.id
-        return code.template if code.template.isidentifier() else None
-
-    def _write_second(self, first: str, second: CallEdit) -> None:
-        function = self.edit.function
-        called = function if isinstance(function, str) else self.module.source(self.trainer.func)
-        parts = {part: value for code in second.values.values() for part, value in code.parts.items()}
-        arguments = [*([first] if first else []), *(f"{name}={code.template}" for name, code in second.values.items())]
-        lines = "".join(f"        {argument},\n" for argument in arguments)
-        code = Code(self._function(f"{called}(\n{lines}    )"), parts)
-        self.context.plan.statement(self.place).before.append(code)

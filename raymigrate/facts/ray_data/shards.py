@@ -15,24 +15,13 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.guards import tested as tested_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.syntax.scopes import ITERATIONS
-from raymigrate.facts.values import (
-    Source,
-    argument,
-    constants,
-    entries,
-    fillings,
-    is_none,
-    key_name,
-    last_name,
-    seen_entries,
-)
+from raymigrate.facts.values import argument, constants, is_none, last_name, seen_entries
 from raymigrate.facts.values.items import items_behind
 from raymigrate.facts.values.keys import unpacked_value
+from raymigrate.facts.values.looped_keys import looped_keys
 
 READING = ("iter_batches", "iter_rows", "iter_tf_batches", "iter_torch_batches", "materialize", "to_tf", "to_torch")
-LEAVES = (ast.Continue, ast.Break, ast.Return)
 
 
 @dataclass(frozen=True)
@@ -105,7 +94,7 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
         entries = source.module.entries(source.node)
         seen = seen_entries(source.module, source.node) if entries is None else entries
         is_whole = entries is not None or is_none(source.node)
-        found.add(True if name in seen or name in _looped_keys(source) else False if is_whole else None)
+        found.add(True if name in seen or name in looped_keys(source) else False if is_whole else None)
     return found.pop() if len(found) == 1 else None
 
 
@@ -166,61 +155,3 @@ def _reads_elsewise(module: Module, condition: ast.If, node: ast.AST) -> bool:
         for statement in others
         for part in ast.walk(statement)
     )
-
-
-def _looped_keys(source: Source) -> set[str]:
-    """The keys of `{name: f(name) for name in ("train", "dev")}`, or of a dict that such a loop fills.
-
-    Args:
-        source: The dict, or a name of it.
-    """
-    module, node = source.module, source.node
-    if isinstance(node, ast.DictComp):
-        loop = node.generators[0]
-        if len(node.generators) > 1 or loop.ifs:
-            return set()
-        return _named(module, node.key, loop.target, loop.iter)
-    target = module.definition(node) if isinstance(node, ast.Name) else None
-    if isinstance(node, (ast.Dict, ast.Call)):
-        made = module.parent_of[node]
-        target = only_target(made)
-        target = made.target if isinstance(made, ast.AnnAssign) else target
-    if not isinstance(target, ast.Name):
-        return set()
-    found = set[str]()
-    for statement in fillings(module, target):
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Subscript):
-            return set()  # it may take some out
-        found |= _filled(module, statement, statement.targets[0].slice, module.statement(target))
-    return found
-
-
-def _filled(module: Module, statement: ast.Assign, key: ast.expr, made: ast.stmt) -> set[str]:
-    """The keys that a statement is sure to fill: in the block in which the dict is made, or in a loop there."""
-    outer = module.parent_of[statement]
-    if outer is module.parent_of[made]:
-        name = key_name(module, key)
-        return set() if name is None else {name}
-    if not isinstance(outer, ast.For) or module.parent_of[outer] is not module.parent_of[made]:
-        return set()
-    if statement not in outer.body or any(isinstance(node, LEAVES) for node in module.below(outer)):
-        return set()
-    return _named(module, key, outer.target, outer.iter)
-
-
-def _named(module: Module, key: ast.expr, target: ast.expr, several: ast.expr) -> set[str]:
-    """What a key is in the passes of a loop: `name` for `name in ("a", "b")`, or for `name, path in paths.items()`."""
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
-    if not isinstance(key, ast.Name) or key.id not in [ast.unparse(part) for part in parts]:
-        return set()
-    names = {name for _, name in constants(module, key)}
-    if names and all(isinstance(name, str) for name in names):
-        return {str(name) for name in names}
-    of_items = isinstance(target, ast.Tuple)
-    if isinstance(several, ast.Call) and isinstance(several.func, ast.Attribute) and not several.args:
-        if several.func.attr != ("items" if of_items else "keys"):
-            return set()
-        several = several.func.value
-    elif of_items:
-        return set()
-    return set(entries(module, several) or {}) if ast.unparse(parts[0]) == key.id else set()

@@ -262,7 +262,7 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def _bound_of(tried: Block) -> dict[str, Binding]:
-    """The same names, each with what binds it."""
+    """The names that a block imports, with what binds them; none if an import of it fails with current libraries."""
     imports = [statement for statement in tried if isinstance(statement, Import)]
     bound = [pair for statement in imports for pair in import_bindings(statement)]
     asked = [alias.name for statement in imports if isinstance(statement, ast.Import) for alias in statement.names]

@@ -23,7 +23,8 @@ def _correlation(first: Any, second: Any) -> float:
 def _ranks(values: Any) -> Any:
     """Ranks, where equal values share the mean of theirs."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(sizes) - (sizes - 1) / 2)[group]
+    last = np.cumsum(sizes)
+    return (last - (sizes - 1) / 2)[group]
 
 
 class Glue(evaluate.Metric):  # type: ignore[misc] # evaluate has no types
