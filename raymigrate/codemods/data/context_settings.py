@@ -40,10 +40,10 @@ CONTEXTS = frozenset(
 def context_settings(context: Context) -> None:
     """Deletes `DataContext.get_current().use_streaming_executor = True`."""
     module = context.module
-    found = [node for node in module.attributes(*GONE) if every_origin(module, node.value, _is_context)]
-    read = {node.attr for node in module.attributes(*GONE) if not isinstance(node.ctx, ast.Store)}
+    found = list(module.attributes(*GONE))
+    read = {node.attr for node in found if not isinstance(node.ctx, ast.Store)}
     for node in found:
-        if not isinstance(node.ctx, ast.Store):
+        if not isinstance(node.ctx, ast.Store) or not every_origin(module, node.value, _is_context):
             continue
         message = f"{node.attr} is no setting of Ray Data any more: setting it changes nothing"
         statement = module.statement(node)

@@ -8,6 +8,7 @@ from raymigrate.facts.projects.project_uses import Uses, answer
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import default_of, parameter_for, parameters
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import Source, argument
 from raymigrate.facts.values.constructors import is_dataclass
 
@@ -58,10 +59,8 @@ def names_datasets_only(module: Module, given: ast.expr, source: Source) -> bool
     if function is not None:
         return bool(name) and _all_loaded(module, function, name)
     statement = module.parent_of.get(source.node)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    target = only_target(statement) or getattr(statement, "target", None)
     if not isinstance(target, ast.Name) or module.assigned(target) is not source.node:
-        return False
-    if isinstance(statement, ast.Assign) and len(statement.targets) != 1:
         return False
     scope = module.bound_in(target)
     if scope is None or isinstance(scope.node, ast.ClassDef) or is_exported(module, target.id):

@@ -372,7 +372,7 @@ def _is_none(context: Context, read: ast.Attribute, codes: Callable[[], Training
 
 def _reports_nothing(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
     """Whether it is seen that the run whose result is read reports no checkpoint, of whatever age the script is."""
-    return reports_no_checkpoint(codes.homes, codes.of_results([Source(module, read.value)]))
+    return reports_no_checkpoint(codes.of_results([Source(module, read.value)]))
 
 
 def is_relied_on(module: Module, read: ast.Attribute) -> bool:

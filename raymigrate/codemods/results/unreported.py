@@ -39,7 +39,7 @@ def unreported(context: Context) -> None:
         if any(maker.module not in homes for maker in makers) or len(homes) > MOST_IMPORTED:
             continue  # of a file that is not looked through here
         code = codes.of_results([Source(module, read.value)])
-        if (id(code), read.attr) in told or not reports_no_checkpoint(homes, code):
+        if (id(code), read.attr) in told or not reports_no_checkpoint(code):
             continue
         told.add((id(code), read.attr))
         if not any(found.code == RM605.code for found in context.findings_on(module.start(read)[0])):

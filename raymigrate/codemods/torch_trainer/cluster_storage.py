@@ -92,8 +92,8 @@ def _saves(module: Module, trainer: ast.Call) -> bool:
     saves_itself = module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS))
     if saves_itself or carried_by_job(module)[0] is Carried.NONE:
         return saves_itself
-    homes = with_all_imported(module)
-    return not reports_no_checkpoint(homes, TrainingCodes(homes).of_trainers([Source(module, trainer)]))
+    codes = TrainingCodes(with_all_imported(module))
+    return not reports_no_checkpoint(codes.of_trainers([Source(module, trainer)]))
 
 
 def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:

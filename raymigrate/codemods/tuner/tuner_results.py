@@ -247,7 +247,7 @@ def _never_reported(module: Module, trainer: ast.Call) -> str:
         return ""  # a converted one gets a callback that reports
     homes = with_all_imported(module)
     code = TrainingCodes(homes).of_trainers([Source(module, trainer)])
-    return how_to_report(homes, code) if reports_no_checkpoint(homes, code) else ""
+    return how_to_report(homes, code) if reports_no_checkpoint(code) else ""
 
 
 def _is_local(module: Module, tuner: TunerCall) -> bool:

@@ -1,12 +1,12 @@
 """Whether it is seen that a run reports no checkpoint: nothing that its trainer runs does, nor what that calls."""
 
 import ast
-from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import Reference
@@ -35,26 +35,22 @@ MODULES = (
     "ray.air.session",
 )  # what gets one of them may take report() from it
 
-_known: WeakKeyDictionary[TrainingCode, bool] = WeakKeyDictionary()
 
-
-def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> bool:
+def reports_no_checkpoint(code: TrainingCode | None) -> bool:
     """Whether all that a trainer runs is seen, and reports no checkpoint, itself or by something of another package.
 
     Args:
-        homes: The files that may have a part in it.
         code: What the trainer runs; None where that cannot be seen.
     """
-    if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
+    return code is not None and _reports_none(code)
+
+
+@kept
+def _reports_none(code: TrainingCode) -> bool:
+    if any(alias.name == "*" for home in code.homes for line in home.imports for alias in line.names):
         return False
-    if code not in _known:  # each read of a result asks
-        _known[code] = _reports_none(homes, code)
-    return _known[code]
-
-
-def _reports_none(homes: list[Module], code: TrainingCode) -> bool:
-    saves = not _saves_nothing(homes)
-    for home in homes:
+    saves = not _saves_nothing(code.homes)
+    for home in code.homes:
         reports = (*home.calls(*REPORTS), *(call for call, _ in home.method_calls("report")))  # of whatever it may be
         if any(code.may_run(home, report) and may_carry(home, report) for report in reports) or _is_patched(home):
             return False

@@ -44,11 +44,13 @@ class TrainingCode:
     Attributes:
         nodes: The code: constructions of the trainers, functions, classes, values of variables.
         is_whole: Whether nothing else can be run.
+        kept: What was found out about it.
     """
 
     homes: list[Module]
     nodes: set[ast.AST] = field(default_factory=set)
     is_whole: bool = True
+    kept: dict[object, object] = field(default_factory=dict)
     _waiting: list[Source] = field(default_factory=list)
     _attributes: set[str] = field(default_factory=set)
 
