@@ -207,7 +207,7 @@ def _loaded_file(module: Module, node: ast.expr, script: str) -> Path | None:
 
 def _opened(module: Module, stream: ast.expr) -> ast.expr | None:
     """The path of an open file: of `open(path)`, `Path(path).open()`, or the name that `with` gives to one."""
-    target = module.definition(stream) if isinstance(stream, ast.Name) else None
+    target = module.definition(stream)
     outer = module.parent_of.get(target) if target is not None else None
     call = outer.context_expr if isinstance(outer, ast.withitem) else module.value(stream)
     if not isinstance(call, ast.Call) or has_unpacking(call):

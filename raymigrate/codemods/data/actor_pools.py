@@ -112,7 +112,7 @@ def _may_be_pool(module: Module, node: ast.expr) -> bool:
 
 def _is_function(module: Module, node: ast.expr | None) -> bool:
     """Whether what is mapped surely is a function, and no class: a lambda, a def, a method, a partial of a function."""
-    return node is not None and every_origin(module, node, _runs_as_task)
+    return every_origin(module, node, _runs_as_task)
 
 
 def _runs_as_task(module: Module, node: ast.expr) -> bool:

@@ -117,7 +117,7 @@ def _is_of_others(module: Module, reader: FrameReader) -> bool:
     """Whether a notebook is seen to have the Dataset from a file of its project, or a library other than Ray."""
     if any(home is not module for home in with_imported(module)):
         return True
-    made = module.origins(reader.dataset) if reader.dataset is not None else []
+    made = module.origins(reader.dataset)
     names = [module.qualified(source.node.func) for source in made if isinstance(source.node, ast.Call)]
     return any(name and not name.startswith("ray.") for name in names)
 

@@ -16,7 +16,15 @@ from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_data.datasets import PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, called_name, is_method_call, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import (
+    argument,
+    called_name,
+    every_origin,
+    is_method_call,
+    keyword_argument,
+    unpacked_dicts,
+    written,
+)
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -190,11 +198,7 @@ def dropped_columns(context: Context) -> None:
 
 def _is_text(module: Module, node: ast.expr) -> bool:
     """Whether a value surely is a str: a constant, whichever of several, or an f-string."""
-    found = [source.node for source in module.origins(node)]
-    return bool(found) and all(
-        isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
-        for value in found
-    )
+    return every_origin(module, node, lambda _, text: isinstance(text, ast.JoinedStr) or isinstance(written(text), str))
 
 
 def _takes(context: Context, call: ast.Call, keyword: str) -> bool:

@@ -48,7 +48,7 @@ def _backends(module: Module, call: ast.Call) -> set[str | None]:
     """The backends that a search may use; None among them where that cannot be seen, or the one that is installed."""
     given = argument(call, BACKEND, "backend")
     found = set[str | None]()
-    for source in module.origins(given) if given is not None else ():
+    for source in module.origins(given):
         value, name = source.module.constant(source.node), source.module.qualified(source.node) or ""
         is_member = name.rpartition(".")[0].endswith(".HPSearchBackend")
         text = name.rpartition(".")[2].lower() if is_member else value

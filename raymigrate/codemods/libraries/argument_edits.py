@@ -120,7 +120,7 @@ def _writes_elsewhere(context: Context, call: ast.Call) -> bool:
         call: What makes them.
     """
     asked = keyword_argument(call, "report_to")
-    ends = context.module.origins(asked) if asked is not None else []
+    ends = context.module.origins(asked)
     named = all(_names_tensorboard(end) for end in ends)  # of each branch: `[..., "wandb"] if args.wandb else [...]`
     return bool(ends) and named and not TrackerUse(context.places).had_none(call)
 

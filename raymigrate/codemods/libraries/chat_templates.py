@@ -63,7 +63,7 @@ def _handed_on(module: Module) -> Iterator[ast.Attribute]:
     """The reads of the method that hand it on, unless all that is seen to call it there wants no ids or says so."""
     for method in module.attributes(METHOD):
         name = module.name_of(method)
-        scope = module.bound_in(name) if name is not None else None
+        scope = module.bound_in(name)
         places = module.uses(name.id, scope) if name is not None and scope is not None else [method]
         if isinstance(method.ctx, ast.Load) and any(_is_handed_on(module, place) for place in places):
             calls = _calls_elsewhere(module, method)
@@ -138,7 +138,7 @@ def _is_read_as_dict(module: Module, call: ast.Call) -> bool:
         elif _reads_entry(module, node):
             return True
         name = module.name_of(node)
-        scope = module.bound_in(name) if name is not None else None
+        scope = module.bound_in(name)
         waiting += module.uses(name.id, scope) if name is not None and scope is not None else ()
     return False
 

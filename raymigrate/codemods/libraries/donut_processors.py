@@ -130,5 +130,5 @@ def _is_whole(module: Module, node: ast.expr) -> bool:
 def _names_donut(module: Module, call: ast.Call) -> bool:
     """Whether a checkpoint is one of Donut, by its name."""
     given = argument(call, 0, "pretrained_model_name_or_path")
-    name = module.constant(given) if given is not None else None
+    name = module.constant(given)
     return isinstance(name, str) and DONUT.search(name) is not None

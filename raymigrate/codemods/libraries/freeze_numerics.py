@@ -168,7 +168,7 @@ def _models(module: Module) -> Iterator[tuple[ast.Call, bool]]:
 def _is_of_loaded_config(module: Module, call: ast.Call) -> bool:
     """Whether a model is made by a configuration that was loaded, and that may hold a dtype."""
     config = argument(call, 0, "config")
-    loads = module.origins(config) if config is not None else ()
+    loads = module.origins(config)
     return any(
         isinstance(load.node, ast.Call)
         and called_name(load.module, load.node).endswith("Config.from_pretrained")

@@ -300,7 +300,7 @@ def _is_of_omegaconf(module: Module, node: ast.expr) -> bool:
 
 def _is_namespace(module: Module, node: ast.AST) -> bool:
     """Whether a value is the first of what argparse gives: `args, rest = parser.parse_known_args()`, or with `[0]`."""
-    target = module.definition(node) if isinstance(node, ast.Name) else None
+    target = module.definition(node)
     several = module.parent_of[target] if target is not None else None
     statement = module.parent_of[several] if isinstance(several, (ast.Tuple, ast.List)) else None
     call = node.value if isinstance(node, ast.Subscript) else getattr(statement, "value", None)

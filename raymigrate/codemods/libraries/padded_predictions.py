@@ -191,7 +191,7 @@ def _has_predictions(module: Module, node: ast.expr) -> bool:
 
 def _is_evaluated(module: Module, node: ast.expr) -> bool:
     """Whether an expression is what a function of metrics gets: its first parameter."""
-    parameter = module.definition(node) if isinstance(node, ast.Name) else None
+    parameter = module.definition(node)
     function = module.function(parameter) if isinstance(parameter, ast.arg) else None
     if not isinstance(function, FUNCTIONS):
         return False

@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import argument, is_method_call, origins, sources, trailing_text
+from raymigrate.facts.values import argument, every_origin, is_method_call, origins, sources, trailing_text
 
 RM756 = Rule(
     "RM756",
@@ -102,8 +102,7 @@ def _paths_with_objects(module: Module) -> Iterator[ast.expr]:
 
 def _is_of_numpy(module: Module, value: ast.expr) -> bool:
     """Whether a value surely is an array or a number of NumPy."""
-    made = [(source.module, source.node) for source in module.origins(value)]
-    return bool(made) and all(isinstance(node, ast.Call) and _gives_numpy(home, node) for home, node in made)
+    return every_origin(module, value, lambda home, made: isinstance(made, ast.Call) and _gives_numpy(home, made))
 
 
 def _gives_numpy(module: Module, call: ast.Call) -> bool:

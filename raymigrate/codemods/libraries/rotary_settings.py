@@ -28,7 +28,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries
+from raymigrate.facts.values import given_by_name, is_none, keyword_argument, seen_entries
 from raymigrate.facts.values.dicts import dicts_in
 
 RM767 = Rule(
@@ -148,8 +148,7 @@ def _set_scaling(context: Context, node: ast.Attribute, config: Config, value: a
     module = context.module
     if value is not None and _keeps_theta(module, value):
         return
-    is_none = isinstance(value, ast.Constant) and value.value is None
-    what = f"None for {SCALING}" if is_none else f"{SCALING} that is set"
+    what = f"None for {SCALING}" if is_none(value) else f"{SCALING} that is set"
     made = None if config.condition or value is None else _with_the_rest(value)
     if value is None or made is None or not isinstance(config.node, (ast.Name, ast.Attribute)):
         context.manual(RM767, node, f"{config.condition}{what} {TAKES}.", KEEP)
@@ -160,7 +159,7 @@ def _set_scaling(context: Context, node: ast.Attribute, config: Config, value: a
 
 def _with_the_rest(value: ast.expr) -> tuple[str, dict[str, ast.expr]] | None:
     """New source for a dict, or None, that keeps what it does not say; None for one whose entries are not all seen."""
-    if isinstance(value, ast.Constant) and value.value is None:
+    if is_none(value):
         return f'{{**$config.{WHOLE}, "rope_type": "default"}}', {}
     if not isinstance(value, ast.Dict) or len(value.keys) > MOST_ENTRIES:
         return None

@@ -25,6 +25,7 @@ from raymigrate.facts.values import (
     argument,
     called_name,
     class_named,
+    every_origin,
     is_call_by_name,
     is_method_call,
     is_none,
@@ -137,7 +138,7 @@ def _has_plain_arguments(module: Module, call: ast.Call, name: str) -> bool:
     """Whether a trainer of trl is given TrainingArguments of transformers, whatever happens."""
     parameters = constructor(look_up(name).place) or ()
     given = argument(call, parameters.index("args"), "args") if "args" in parameters else None
-    made = module.origins(given) if given is not None else []
+    made = module.origins(given)
     calls = [source.module.qualified(source.node.func) for source in made if isinstance(source.node, ast.Call)]
     return bool(made) and len(calls) == len(made) and all(name in TRAINING_ARGUMENTS for name in calls)
 
@@ -190,8 +191,7 @@ def _texts(context: Context, call: ast.Call) -> None:
 
 def _is_list(module: Module, node: ast.expr | None) -> bool:
     """Whether a value is a list, wherever it comes from, and whatever is put into it."""
-    found = [source.module.value(source.node) for source in module.origins(node)] if node is not None else []
-    return bool(found) and all(isinstance(value, (ast.List, ast.ListComp)) for value in found)
+    return every_origin(module, node, lambda home, made: isinstance(home.value(made), (ast.List, ast.ListComp)))
 
 
 def _names_images(module: Module, node: ast.expr) -> bool:
@@ -233,7 +233,7 @@ def _is_no_dataset(module: Module, node: ast.expr) -> bool:
 
 def _is_shard(module: Module, node: ast.expr) -> bool:
     """Whether a value is the rows that a legacy trainer hands its init function: a dataset of torch, then and now."""
-    home = module.definition(node) if isinstance(node, ast.Name) else None
+    home = module.definition(node)
     if not isinstance(home, ast.arg):
         return False
     trainers = (call for call in module.calls(*TRANSFORMERS_TRAINERS) if keyword_argument(call, "datasets") is not None)

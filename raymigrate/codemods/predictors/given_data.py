@@ -10,8 +10,7 @@ STEPS = 8  # methods and items in a row: `frame[["text"]].head(1)`
 
 def sources_of_data(module: Module, predict: ast.Call) -> list[ast.expr]:
     """The expressions that the data of a call of predict() can come from."""
-    data = argument(predict, 0, "data")
-    return sources(module, data) if data is not None else []
+    return sources(module, argument(predict, 0, "data"))
 
 
 def is_array(module: Module, data: ast.expr) -> bool:

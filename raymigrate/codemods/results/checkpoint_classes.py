@@ -213,7 +213,7 @@ def _is_of_lightning(context: Context, call: ast.Call, method: ast.Attribute) ->
     if method.attr != "get_model":
         return False
     given = argument(call, 0, OF_LIGHTNING)
-    home = context.module.definition(given) if given is not None else None
+    home = context.module.definition(given)
     bases = library_bases(context.module, home) if isinstance(home, ast.ClassDef) else ()
     named = keyword_argument(call, OF_LIGHTNING) is not None or any(base.endswith(".LightningModule") for base in bases)
     return named or any(context.module.references_within("ray.train.lightning"))

@@ -35,6 +35,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     argument,
+    every_origin,
     has_unpacking,
     is_method_call,
     is_none,
@@ -323,8 +324,7 @@ def _has_own_checkpoint(report: Source) -> bool:
     module = report.module
     call = module.calling(report.node)
     given = checkpoint_argument(call) if call is not None else None
-    made = [found.node for found in module.origins(given)] if given is not None else []
-    return bool(made) and all(isinstance(node, ast.Call) and not may_give_none(node) for node in made)
+    return every_origin(module, given, lambda _, made: isinstance(made, ast.Call) and not may_give_none(made))
 
 
 def _keeps_all(trainer: Source) -> bool:

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import names_in, targets_of
 
 LOOPS = (ast.For, ast.While)
 CUT = frozenset({"detach", "item", "numpy", "tolist", "argmax"})  # what gives a value without its graph
@@ -125,4 +125,4 @@ def _parts(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         pairs = zip(target.elts, value.elts, strict=True)
         return [part for one, other in pairs for part in _parts(one, other, name)]
-    return [value] if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(target)) else []
+    return [value] if name in names_in(target) else []

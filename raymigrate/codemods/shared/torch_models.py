@@ -13,7 +13,7 @@ from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.projects.project_uses import files_with
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call, seen_entries
+from raymigrate.facts.values import every_origin, is_method_call, seen_entries
 
 TORCH_CHECKPOINTS = ("ray.train.torch.TorchCheckpoint", "ray.train.torch.torch_checkpoint.TorchCheckpoint")
 BY_CLASS = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it"
@@ -104,5 +104,4 @@ def _ways(module: Module) -> set[bool]:
 def _is_state(module: Module, made: ast.Call) -> bool:
     """Whether a checkpoint is made from a dict with the state of a model."""
     model = seen_entries(module, made.args[0]).get("model") if made.args else None
-    values = [source.node for source in module.origins(model)] if model is not None else []
-    return bool(values) and all(is_method_call(value, "state_dict") for value in values)
+    return every_origin(module, model, lambda _, value: is_method_call(value, "state_dict"))

@@ -74,7 +74,7 @@ class Cpu(Side):
     def _backends(self) -> list[str]:
         """The backends of the process groups that a script makes, as far as they are known; "" of one that is not."""
         given = [argument(call, 0, "backend") for call in self.module.calls(GROUP)]
-        values = [self.module.constant(backend) if backend is not None else None for backend in given]
+        values = [self.module.constant(backend) for backend in given]
         return [value.lower() if isinstance(value, str) else "" for value in values]
 
     def _tell_of_groups(self, changes: Changes, loop: ast.AST) -> None:

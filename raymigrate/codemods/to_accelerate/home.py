@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import blocks, names_in
 from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 Block = list[ast.stmt]
@@ -306,6 +306,4 @@ class Home(Side):
 
 def is_main_guard(node: ast.AST) -> bool:
     """Whether a statement is `if __name__ == "__main__"`."""
-    return isinstance(node, ast.If) and any(
-        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
-    )
+    return isinstance(node, ast.If) and "__name__" in names_in(node.test)

@@ -7,6 +7,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import all_arguments, class_named, is_call_by_name, is_method_call, reaching
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
@@ -138,7 +139,7 @@ class OneProcess:
         """The names in a loop of what the script adds up over all processes itself, or has a function of its own do."""
         here = self.module.function(loop)
         sums = [call for call in self.module.calls(*ADDS_UP) if self.module.function(call) is here]
-        found = {part.id for call in sums for part in ast.walk(call) if isinstance(part, ast.Name)}
+        found = {name for call in sums for name in names_in(call)}
         for statement in self.module.below(loop):
             if isinstance(statement, ast.Assign):
                 calls = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call)]

@@ -98,7 +98,7 @@ def _where_alone(module: Module, node: ast.expr) -> set[object]:
         place = end.node.args[0] if is_call_by_name(end.node, "int") and end.node.args else end.node
         if called_name(end.module, place) in GETTERS:
             default = argument(place, 1, "default")  # type: ignore[arg-type]
-            value = end.module.constant(default) if default is not None else None
+            value = end.module.constant(default)
             found.add(int(value) if place is not end.node and isinstance(value, str) and _is_int(value) else value)
         elif isinstance(place, ast.Attribute) and place.attr == "local_rank":
             found |= {-1, None}  # whatever the parser says

@@ -122,7 +122,7 @@ class Processes(Side):
         found = []
         for call in self.module.calls(*SPAWN):
             given = argument(call, 0, "fn")
-            function = self.module.definition(given) if given is not None else None
+            function = self.module.definition(given)
             if not isinstance(function, ast.FunctionDef) or not function.args.args:
                 raise Refusal(call, "the function that mp.spawn() starts is not seen")
             found.append((call, function))

@@ -71,7 +71,7 @@ def _step_keeps_rows(module: Module, call: ast.Call, inner: ast.AST) -> bool:
     if name in NUMBERS or name in MIXING:
         return False
     first = argument(call, 0 if is_method else 1, "dim", "axis", "shape", "start_dim")
-    along = module.constant(first) if first is not None else None
+    along = module.constant(first)
     if name in REDUCTIONS:
         return isinstance(along, int) and along not in (0, -2)
     if name in SHAPES:

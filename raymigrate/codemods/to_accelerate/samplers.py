@@ -18,6 +18,7 @@ from raymigrate.facts.values import (
     called_name,
     class_named,
     is_call_by_name,
+    is_none,
     keyword_argument,
     keyword_named,
     reaching,
@@ -210,7 +211,7 @@ class Samplers(Side):
     def _own(self, source: Source) -> bool | None:
         """Whether a DataLoader shuffles with what it can make itself; None where it is given something else."""
         node = source.node
-        if isinstance(node, ast.Constant) and node.value is None:
+        if is_none(node):
             return False
         if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
             return None
@@ -220,7 +221,7 @@ class Samplers(Side):
 
     def _sampler_of(self, changes: Changes, loader: ast.Call) -> None:
         sampler = argument(loader, 3, "sampler")
-        sources = self.module.origins(sampler) if sampler is not None else []
+        sources = self.module.origins(sampler)
         samplers = [source for source in sources if self._is_distributed(source)]
         if sampler is None or not samplers:
             return

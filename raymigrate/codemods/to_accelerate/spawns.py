@@ -130,7 +130,7 @@ def check_processes(training: Training) -> None:
     module = training.module
     for call in _processes(module):
         target = argument(call, 1, "target")
-        function = module.definition(target) if target is not None else None
+        function = module.definition(target)
         if isinstance(function, ast.FunctionDef):
             run = list(_run_by(module, function))
             if any(module.inside(backward, each) for backward in training.backwards for each in run):

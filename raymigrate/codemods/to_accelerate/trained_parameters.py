@@ -50,7 +50,7 @@ def parameters_in(module: Module, node: ast.expr, depth: int = DEPTH) -> Iterato
 
 def _given_for(variables: Variables, optimizer: Variable, home: Module, node: ast.AST) -> Iterator[ast.expr]:
     """What the calls that give a variable its value hand over for a parameter of a function of another file."""
-    parameter = home.definition(node) if isinstance(node, ast.Name) else None
+    parameter = home.definition(node)
     function = home.function(parameter) if isinstance(parameter, ast.arg) else None
     for binding in variables.bindings(optimizer) if isinstance(function, ast.FunctionDef) else ():
         call = variables.module.assigned(binding)

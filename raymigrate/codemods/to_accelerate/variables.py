@@ -8,7 +8,7 @@ from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.facts.syntax.functions import by_position, returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, Scope
-from raymigrate.facts.values import argument, is_method_call
+from raymigrate.facts.values import argument, is_method_call, is_none
 
 # What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.
 SAME = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "module", "requires_grad_"})
@@ -88,7 +88,7 @@ class Variables:
         if not isinstance(parent, (ast.Tuple, ast.List)) or not isinstance(whole, ast.Assign):
             return []
         named = whole.value if isinstance(whole.value, ast.Name) else None
-        parameter = self.module.definition(named) if named is not None else None
+        parameter = self.module.definition(named)
         given = self.given_by_all(parameter) if isinstance(parameter, ast.arg) else []
         items = [value.elts for value in given if isinstance(value, (ast.Tuple, ast.List))]
         if len(items) < len(given) or any(len(found) != len(parent.elts) for found in items):
@@ -234,7 +234,7 @@ class Variables:
         if not found and (reads := self.reads(variable)):
             found.update(dict.fromkeys(self._origins(reads[0])))
         texts = {node for value in values for node in self._texts_for(value)}
-        made = [n for n in found if n not in texts and not (isinstance(n, ast.Constant) and n.value is None)]
+        made = [n for n in found if n not in texts and not is_none(n)]
         return made or list(found)
 
     def _texts_for(self, value: ast.expr) -> Iterator[ast.expr]:

@@ -286,7 +286,7 @@ class _OwnPlugins:
         numbers: list[bool] = []
         for parameter, (class_name, arguments) in self.plugins.items():
             value = self.value(call, parameter)
-            sources = self._sources(value) if value is not None else []
+            sources = self._sources(value)
             seen = [source.node for source in sources if self._is_seen(source, class_name)]
             if value is not None and len(seen) < len(sources):
                 self.unseen.add(parameter)
@@ -317,7 +317,7 @@ class _OwnPlugins:
         """Whether an argument of a plugin may be None, for which the plugin asked for the variable."""
         return may_be_none(self.context.module, self.kept[place])
 
-    def _sources(self, value: ast.expr) -> list[Source]:
+    def _sources(self, value: ast.expr | None) -> list[Source]:
         """What a value can be, but for None; of a dict of plugins those in it."""
         found = self.context.module.origins(value)
         inside = [part for source in found if isinstance(source.node, ast.Dict) for part in self._inside(source)]

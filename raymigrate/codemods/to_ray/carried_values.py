@@ -4,7 +4,9 @@ import ast
 from dataclasses import dataclass, field
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.syntax.scopes import Binding
+from raymigrate.facts.values import is_call_by_name
 from raymigrate.facts.values.numbers import is_named_number
 
 LOOPS = (ast.For, ast.While)
@@ -53,7 +55,7 @@ def _is_carried(module: Module, binding: Binding, loop: ast.For) -> bool:
     if isinstance(statement, ast.AugAssign):
         return True
     if isinstance(statement, ast.Assign) and isinstance(binding.node, ast.Name):
-        if any(isinstance(n, ast.Name) and n.id == binding.node.id for n in ast.walk(statement.value)):
+        if binding.node.id in names_in(statement.value):
             return True
     for parent in module.ancestors(statement):
         if parent is loop:
@@ -71,4 +73,4 @@ def is_number_or_none(module: Module, node: ast.expr) -> bool:
         return is_number_or_none(module, node.operand)
     if isinstance(node, ast.Attribute):
         return module.qualified(node) in ("math.inf", "numpy.inf", "torch.inf")
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("float", "int")
+    return is_call_by_name(node, "float", "int")

@@ -75,7 +75,7 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
 def called_by_app(module: Module, function: ast.FunctionDef) -> ast.Call | None:
     """The call of an application of typer, `app()`, of which a function is a command, and nothing else calls it."""
     app = commanded_by(module, function)
-    definition = module.definition(app) if app is not None else None
+    definition = module.definition(app)
     return _run(module, definition, ()) if definition is not None and not module.uses_of(function) else None
 
 

@@ -27,6 +27,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.facts.values import argument, is_none
 
@@ -315,7 +316,7 @@ class Outline:
 
 def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[str]) -> list[str]:
     """Imports for the first lines of the function, of modules that it imports itself only below them."""
-    read = {node.id for node in ast.walk(ast.parse("\n".join(first))) if isinstance(node, ast.Name)}
+    read = names_in(ast.parse("\n".join(first)))
     scope = module.scope_of[moved[0]]
     own = [part for part in module.imports if module.scope_of[part] is scope and isinstance(part, ast.Import)]
     imports = [part for part in own if any(step in (part, *module.ancestors(part)) for step in moved)]

@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import is_method_call, last_name
+from raymigrate.facts.values import every_origin, is_method_call, last_name
 
 TRAIN = "get_train_dataloader"
 METHODS = (TRAIN, "get_eval_dataloader", "get_test_dataloader")
@@ -131,8 +131,7 @@ def _replaced(module: Module) -> Iterator[tuple[Module, FunctionNode, str, ast.A
 
 def _is_of_trainer(module: Module, value: ast.expr) -> bool:
     """Whether a value is what the Trainer makes itself: `super().get_train_dataloader()`, another one's method."""
-    ends = [source.node for source in module.origins(value)]
-    return bool(ends) and all(is_method_call(end, *METHODS) for end in ends)
+    return every_origin(module, value, lambda _, end: is_method_call(end, *METHODS))
 
 
 def _shares(module: Module, function: FunctionNode) -> bool:

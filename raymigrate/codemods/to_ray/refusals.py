@@ -18,7 +18,7 @@ from raymigrate.facts.accelerate.launch_form import NoRayFormError
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
-from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.syntax.nodes import names_in, only_target
 from raymigrate.facts.syntax.scopes import FUNCTIONS, import_bindings
 from raymigrate.facts.values import methods
 from raymigrate.knowledge.legacy import ACCELERATORS
@@ -185,7 +185,7 @@ def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | No
     """Why a script cannot be converted whose TrainingArguments another file makes while it is imported."""
     for call in training.makes:
         given = given_arguments(call)
-        for source in module.origins(given) if given is not None else ():
+        for source in module.origins(given):
             made = source.node
             if source.module is module or not isinstance(made, ast.Call) or not makes_arguments(source.module, made):
                 continue
@@ -205,7 +205,7 @@ def accelerator_for_others(context: Context, made: ast.Call) -> Reason | None:
         return None
     statement = module.statement(made)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    names = {name for target in targets for name in names_in(target)}
     for other in importing_modules(module):
         for name in sorted(names & _imported_names(other, module)):
             message = f"{name} holds an Accelerator made in {context.path}, which {other.path} imports: made outside of"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import argument, is_none, last_name
 
 SKIPPING = "skip_first_batches"
@@ -86,7 +87,7 @@ def _values(module: Module, number: ast.expr) -> list[ast.expr]:
 
 def _is_worked_out(value: ast.expr, restored: Collection[str]) -> bool:
     """Whether a number comes of what the checkpoint brings back: `completed_steps % len(loader)`."""
-    return any(isinstance(part, ast.Name) and part.id in restored for part in ast.walk(value))
+    return not names_in(value).isdisjoint(restored)
 
 
 def _nothing(module: Module, name: str, use: ast.Name, later: list[ast.Name]) -> str:

@@ -11,6 +11,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import called_name, class_named, free_name, is_method_call, last_name
 from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
@@ -316,7 +317,7 @@ def _looped_over(module: Module, name: ast.Name) -> Iterator[ast.expr]:
     """What the comprehension goes through whose variable a name is."""
     for parent in module.ancestors(name):
         for part in getattr(parent, "generators", ()):
-            if any(isinstance(node, ast.Name) and node.id == name.id for node in ast.walk(part.target)):
+            if name.id in names_in(part.target):
                 yield part.iter
                 return
 

@@ -116,7 +116,7 @@ def _causes(context: Context) -> None:
             owner = error.value
             is_ours = isinstance(owner, ast.Name) and (module.scope_of[owner], owner.id) in expected
         else:
-            handler = module.definition(error) if isinstance(error, ast.Name) else None
+            handler = module.definition(error)
             is_ours = isinstance(handler, ast.ExceptHandler) and bool(_names(module, handler.type) & caught)
         if is_ours:
             message = f"{FAILED} of Ray >= 2.51 has no __cause__: this is None."

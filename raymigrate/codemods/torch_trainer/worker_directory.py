@@ -31,6 +31,7 @@ from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -241,7 +242,7 @@ def _is_path(first: Source) -> bool:
 
 
 def _is_known(module: Module, node: ast.expr) -> bool:
-    if any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(node)):
+    if "__file__" in names_in(node):
         return True
     if isinstance(node, ast.Name):
         bound = module.definition(node)

@@ -158,7 +158,7 @@ def _may_be_databricks(context: Context, tracking_uri: ast.expr | None, experime
     given = [tracking_uri] if tracking_uri is not None else [uri for uri in set_before if uri is not None]
     if not given:
         text = module.text.lower().replace(LOGIN_OF_HELPER, "")
-        names = module.origins(experiment) if experiment is not None else []
+        names = module.origins(experiment)
         is_path = any(leading_text(source.module, source.node).startswith("/") for source in names)
         return is_path or any(sign in text for sign in DATABRICKS_SIGNS)
     starts = [leading_text(source.module, source.node) for uri in given for source in module.origins(uri)]

@@ -38,7 +38,7 @@ def _given_here(context: Context) -> Iterator[tuple[ast.Call, str]]:
             continue
         for name, (position, _) in REFUSED.items():
             given = argument(call, position, name)
-            for source in module.origins(given) if given is not None else ():
+            for source in module.origins(given):
                 drawn = source.node
                 if source.module is module and isinstance(drawn, ast.Call) and _is_refused(module, drawn, name):
                     yield drawn, name

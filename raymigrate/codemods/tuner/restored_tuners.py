@@ -60,7 +60,7 @@ def restored_tuners(context: Context) -> None:
 
 def _is_driver(module: Module, trainable: ast.expr | None) -> bool:
     """Whether a function takes the place of a trainer: what an earlier run said of restore() still holds."""
-    function = module.definition(trainable) if trainable is not None else None
+    function = module.definition(trainable)
     return any(module.inside(found.node, function) for found in module.references_within(REPORT_TO_TUNE))
 
 

@@ -92,7 +92,7 @@ def stops_of_trainers(module: Module, call: ast.Call) -> list[Stop]:
     found: list[Stop] = []
     tune_config, run_config = tuner.arguments.get("tune_config"), run_config_in_force(tuner, trainer)
     for config, classes in ((tune_config, TUNE_CONFIGS), (run_config, RUN_CONFIGS)):
-        for made in module.origins(config) if config is not None else ():
+        for made in module.origins(config):
             name = called_name(made.module, made.node)
             stops = [stop for stop in _given(made) if _may_stop(stop.value)] if name in classes else []
             # What another file sets is told where this one hands it over.

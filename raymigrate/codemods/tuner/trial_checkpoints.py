@@ -74,7 +74,7 @@ def _loggers(tuner: TunerCall) -> Iterator[Source]:
     """What makes the callbacks of a Tuner's RunConfig, as far as they are seen."""
     config = made(tuner.module, run_config_in_force(tuner), *RUN_CONFIGS)
     callbacks = keyword_argument(config, "callbacks") if config is not None else None
-    for listed in tuner.module.origins(callbacks) if callbacks is not None else ():
+    for listed in tuner.module.origins(callbacks):
         for item in seen_items(listed.module, listed.node):
             yield from listed.module.origins(item)
 

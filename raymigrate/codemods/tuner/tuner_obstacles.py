@@ -221,7 +221,7 @@ def _may_get_scheduler(context: Context, config: ast.Call) -> bool:
 
 def _that_pauses(module: Module, scheduler: ast.expr | None) -> str | None:
     """What a TuneConfig may get as scheduler that does more than to stop trials; None where there is no such thing."""
-    for source in module.origins(scheduler) if scheduler is not None else ():
+    for source in module.origins(scheduler):
         found = _class_of(source.module, source.node)
         what = found.rpartition(".")[2] if found is not None else "a scheduler that cannot be seen"
         if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(source.node):

@@ -56,7 +56,7 @@ def trial_reports(context: Context) -> None:
 def _trainers(module: Module, call: ast.Call) -> list[Source]:
     """The constructions of Transformers trainers of which a Tuner gets one, in whatever function or file they are."""
     given = tuned_by(module, call)
-    made = module.origins(given) if given is not None else []
+    made = module.origins(given)
     calls = [(source, source.node) for source in made if isinstance(source.node, ast.Call)]
     return [source for source, call in calls if source.module.qualified(call.func) in TRANSFORMERS_TRAINERS]
 

@@ -236,7 +236,7 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
 def _trainer_of(tuner: TunerCall) -> ast.Call | None:
     """The trainer that the trials fit, also where an earlier run put it into their function; None of several."""
     module, given = tuner.module, tuner.arguments.get("trainable")
-    function = module.definition(given) if given is not None else None
+    function = module.definition(given)
     fitted = [call for call in module.calls(*TORCH_TRAINERS) if function and module.inside(call, function)]
     return tuner.trainer or (fitted[0] if len(fitted) == 1 else None)
 
@@ -262,7 +262,7 @@ def _is_local(module: Module, tuner: TunerCall) -> bool:
 
 def fits_a_trainer(module: Module, trainable: ast.expr | None) -> bool:
     """Whether a trainable is a function of this file that hands the reports of a trainer on."""
-    function = module.definition(trainable) if trainable is not None else None
+    function = module.definition(trainable)
     return isinstance(function, ast.FunctionDef) and any(
         reference.qualified == REPORT_TO_TUNE and module.inside(reference.node, function)
         for reference in module.references

@@ -81,7 +81,7 @@ def _gets_more(module: Module, load: ast.Call) -> bool:
     if has_unpacking(load) or any(name.endswith(SETTING) for name in names):
         return True
     name = module.name_of(load)
-    scope = module.bound_in(name) if name is not None else None
+    scope = module.bound_in(name)
     if name is None or scope is None:
         return True
     given = [(use, _taker(module, use)) for use in module.uses(name.id, scope)]

@@ -106,12 +106,12 @@ def _may_be_one(module: Module, call: ast.Call, name: str, method: str) -> bool:
 
 
 def _may_be_named_so(module: Module, repository: ast.expr | None) -> bool:
-    name = module.constant(repository) if repository is not None else None
+    name = module.constant(repository)
     return not isinstance(name, str) or OTHERS.search(name.rpartition("/")[2]) is None
 
 
 def _may_configure_one(module: Module, config: ast.expr | None) -> bool:
-    sources = module.origins(config) if config is not None else []
+    sources = module.origins(config)
     for source in sources:
         call = source.node
         name = called_name(source.module, call)

@@ -67,7 +67,7 @@ def _whole(module: Module, node: ast.expr) -> tuple[ast.expr | None, bool]:
         return node.value, not isinstance(module.constant(node.slice), int)
     if is_method_call(node, "get", "pop"):
         return node.func.value, True
-    target = module.definition(node) if isinstance(node, ast.Name) else None
+    target = module.definition(node)
     place = module.parent_of.get(target) if target is not None else None
     pair = place if isinstance(place, ast.Tuple) and place.elts[1:] == [target] else None
     loop = module.parent_of[pair] if pair is not None else place

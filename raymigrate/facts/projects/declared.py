@@ -191,7 +191,7 @@ def _annotation(module: Module, several: ast.expr, depth: int) -> tuple[Module, 
         owner = declared_class(module, several.value, depth)
         fields = _fields_of(owner, several.attr) if owner is not None else ()
         return next(iter(fields), (module, None))
-    bound = module.definition(several) if isinstance(several, ast.Name) else None
+    bound = module.definition(several)
     place = module.parent_of.get(bound) if bound is not None else None
     holder = bound if isinstance(bound, ast.arg) else place
     return module, holder.annotation if isinstance(holder, (ast.arg, ast.AnnAssign)) else None

@@ -34,7 +34,7 @@ def variable_read(module: Module, node: ast.AST) -> str | None:
         key = node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
     elif isinstance(node, ast.Call):
         key = node.args[0] if node.args and module.qualified(node.func) in GETTERS else None
-    name = module.constant(key) if key is not None else None
+    name = module.constant(key)
     return name if isinstance(name, str) else None
 
 
@@ -100,7 +100,7 @@ def gpus_shown(module: Module) -> list[tuple[ast.AST, bool | None]]:
     found = []
     for place, _ in variables_set(module, VISIBLE):
         value = value_set(module, place)
-        devices = module.constant(value) if value is not None else None
+        devices = module.constant(value)
         found.append((place, "," in devices if isinstance(devices, str) else None))
     return found
 

@@ -153,7 +153,7 @@ class Places:
         for call in self.module.calls(*TAKE_TRAINABLES, *RESTORED):
             is_restored = self.module.qualified(call.func) in RESTORED
             trainable = argument(call, 1 if is_restored else 0, *TRAINABLE, *(OF_RESTORED if is_restored else ()))
-            for source in sources(self.module, trainable) if trainable is not None else ():
+            for source in sources(self.module, trainable):
                 functions = list(_functions_of(self.module, source))
                 self.unseen_trainables |= not functions and not self._is_known(source)
                 yield from functions
@@ -297,7 +297,7 @@ def _is_context(module: Module, node: ast.expr) -> bool:
 
 def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:
     """The functions of a module that an expression can stand for, out of their wrappers; of an object its __call__."""
-    for source in sources(module, node) if node is not None else ():
+    for source in sources(module, node):
         yield from _functions_of(module, source)
 
 

@@ -7,6 +7,7 @@ from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import last_name
 
@@ -84,8 +85,7 @@ def starts_elsewhere(module: Module, definition: Definition, ways: frozenset[str
 def _is_replaced(derived: ast.ClassDef, ways: frozenset[str]) -> bool:
     """Whether a class has methods of its own in place of these."""
     own = {part.name for part in derived.body if isinstance(part, ast.FunctionDef)}
-    calls_them = any(isinstance(part, ast.Name) and part.id == "super" for part in ast.walk(derived))
-    return bool(ways) and ways <= own and not calls_them
+    return bool(ways) and ways <= own and "super" not in names_in(derived)
 
 
 def is_started(module: Module, node: ast.expr, ways: frozenset[str] = frozenset()) -> bool:

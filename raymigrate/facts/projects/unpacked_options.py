@@ -38,7 +38,7 @@ def carried_from_callers(module: Module, unpacked: ast.expr, above: frozenset[as
 
 def _that_takes_all(module: Module, node: ast.AST) -> ast.FunctionDef | None:
     """The function at the top of a module, or the constructor of a class there, whose `**` parameter a name is."""
-    parameter = module.definition(node) if isinstance(node, ast.Name) else None
+    parameter = module.definition(node)
     function = module.parent_of[module.parent_of[parameter]] if isinstance(parameter, ast.arg) else None
     if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
         return None

@@ -37,7 +37,7 @@ def meant_as_pattern(module: Module, call: ast.Call) -> str:
     if has_unpacking(call) or argument(call, REGEX, "regex") is not None:
         return ""
     pattern, replacement = argument(call, 0, "pat"), argument(call, 1, "repl")
-    made = module.origins(pattern) if pattern is not None else []
+    made = module.origins(pattern)
     if made and all(called_name(one.module, one.node) == "re.compile" for one in made):
         return "a compiled pattern"
     if replacement is not None and any(functions_behind(module, replacement)):

@@ -97,8 +97,7 @@ def _unseen_arguments(made: Source) -> list[Source]:
 
 def _arguments(made: Source) -> list[Source]:
     """Where the arguments of a Trainer come from; nothing where it is not seen to be given any."""
-    given = _given(made, 1, "args")
-    return made.module.origins(given) if given is not None else []
+    return made.module.origins(_given(made, 1, "args"))
 
 
 def _given(made: Source, position: int, name: str) -> ast.expr | None:

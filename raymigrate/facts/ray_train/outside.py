@@ -93,7 +93,7 @@ def _maps(module: Module) -> Iterator[tuple[ast.Call, ast.Attribute]]:
 def _given(module: Module, call: ast.Call) -> Iterator[ast.AST]:
     """The functions of the module that a call such as map() is given."""
     given = argument(call, 0, "fn")
-    home = module.definition(given) if given is not None else None
+    home = module.definition(given)
     if isinstance(home, ast.ClassDef):
         yield from _run_by(module, home)
     elif isinstance(given, ast.Lambda):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_starred, has_unpacking, keyword_argument
+from raymigrate.facts.values import Source, argument, has_starred, has_unpacking, is_none, keyword_argument
 from raymigrate.facts.values.carried import values_given
 
 SCALING_CONFIGS = ("ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig")
@@ -97,7 +97,7 @@ def _is_tuned(module: Module) -> bool:
 def _of_source(source: Source) -> UseGpu:
     module, node = source.module, source.node
     given: ast.expr | None
-    if isinstance(node, ast.Constant) and node.value is None:
+    if is_none(node):
         return UseGpu(False)
     if isinstance(node, ast.Call) and module.qualified(node.func) in SCALING_CONFIGS and not has_unpacking(node):
         given = argument(node, POSITION, "use_gpu")

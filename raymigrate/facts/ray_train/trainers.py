@@ -98,7 +98,7 @@ class TrainerCall:
     def function(self) -> ast.AST | None:
         """The definition of the function handed over, if it is in this module and has no other binding."""
         given = self.arguments.get(self.first)
-        return given if isinstance(given, ast.Lambda) else self.module.definition(given) if given is not None else None
+        return given if isinstance(given, ast.Lambda) else self.module.definition(given)
 
     @cached_property
     def functions(self) -> list[FunctionNode]:

@@ -65,7 +65,7 @@ def _is_unseen(found: Callee) -> bool:
 
 def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
     """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
-    return [_trainer_class(source) for source in module.origins(node)] if node is not None else []
+    return [_trainer_class(source) for source in module.origins(node)]
 
 
 def _trainer_class(source: Source) -> str | None:

@@ -57,7 +57,7 @@ def given_by_task(module: Module, task: ast.expr) -> list[ast.expr]:
         return given_by_task(module, started.args[0]) if started.args[0] is not task else [task]
     run = _given(started)
     called = run if run is not None else started.func if isinstance(started, ast.Call) else None
-    function = module.definition(called) if called is not None else None
+    function = module.definition(called)
     if isinstance(function, ast.AsyncFunctionDef) or (run is not None and isinstance(function, ast.FunctionDef)):
         return [value for value in returned_values(module, function) if value is not None]
     return [started if run is not None else task]

@@ -79,7 +79,7 @@ def _models(module: Module, given: ast.expr) -> Iterator[ast.expr]:
 def is_prepared(source: Source) -> bool:
     """Whether a value is what `prepare` returned, or one of several that it did."""
     module, node = source.module, source.node
-    target = module.definition(node) if isinstance(node, ast.Name) else None
+    target = module.definition(node)
     if target is not None and isinstance(statement := module.statement(target), ast.Assign):
         node = statement.value
     return is_method_call(node, *PREPARES)

@@ -128,7 +128,7 @@ DEEPEST = 12  # attributes of items of results of calls
 MOST_STEPS = 300  # for one value: methods that call each other could be followed in endlessly many ways
 
 
-def definition(module: Module, node: ast.expr) -> ast.AST | None:
+def definition(module: Module, node: ast.AST | None) -> ast.AST | None:
     """What a name was bound to, where one binding reaches it: a definition, an alias, an argument, a target."""
     if not isinstance(node, ast.Name):
         return None
@@ -215,7 +215,7 @@ def _matched(module: Module, pattern: ast.pattern) -> ast.expr | None:
     return block.subject if isinstance(block, ast.Match) else None
 
 
-def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[Source]:
+def origins(module: Module, node: ast.expr | None, *, elsewhere: bool = True) -> list[Source]:
     """The expressions that a value can come from; what cannot be followed stands for itself.
 
     Names lead to what is assigned to them, parameters to what the callers give, calls to what the function returns,
@@ -223,11 +223,11 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
 
     Args:
         module: The module.
-        node: The value.
+        node: The value; None comes from nothing.
         elsewhere: Whether to look into other files.
     """
     if not isinstance(node, FOLLOWED):
-        return [Source(module, node)]
+        return [Source(module, node)] if node is not None else []
     asked, elsewhere = module.asked, elsewhere and bool(module.names_of_files)
     if (known := asked.answers.get((node, elsewhere))) is not None:
         return known
@@ -265,17 +265,17 @@ def _followed(start: Source, *, elsewhere: bool) -> list[Source]:
     return found or [start]  # a value that comes from itself is unknown
 
 
-def sources(module: Module, node: ast.expr) -> list[ast.expr]:
+def sources(module: Module, node: ast.expr | None) -> list[ast.expr]:
     """`origins` within the module."""
     return [source.node for source in origins(module, node, elsewhere=False)]
 
 
-def sources_here(module: Module, node: ast.expr) -> list[ast.expr]:
+def sources_here(module: Module, node: ast.expr | None) -> list[ast.expr]:
     """Those of `origins` that stand in the module, without what comes from other files."""
     return [source.node for source in origins(module, node) if source.module is module]
 
 
-def every_origin(module: Module, node: ast.expr, holds: Callable[[Module, ast.expr], bool]) -> bool:
+def every_origin(module: Module, node: ast.expr | None, holds: Callable[[Module, ast.expr], bool]) -> bool:
     """Whether something holds of all that a value can come from, and it comes from something."""
     found = origins(module, node)
     return bool(found) and all(holds(source.module, source.node) for source in found)

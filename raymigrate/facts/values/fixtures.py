@@ -121,7 +121,7 @@ def _name(module: Module, decorator: ast.expr) -> str | None:
     """The name that a fixture is given, where it is not that of its function."""
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     named = next((keyword.value for keyword in keywords if keyword.arg == "name"), None)
-    value = module.constant(named) if named is not None else None
+    value = module.constant(named)
     return value if isinstance(value, str) else None
 
 

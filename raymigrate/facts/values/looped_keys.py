@@ -21,7 +21,7 @@ def looped_keys(source: Source) -> set[str]:
         if len(node.generators) > 1 or loop.ifs:
             return set()
         return _named(module, node.key, loop.target, loop.iter)
-    target = module.definition(node) if isinstance(node, ast.Name) else None
+    target = module.definition(node)
     if isinstance(node, (ast.Dict, ast.Call)):
         made = module.parent_of[node]
         target = only_target(made)

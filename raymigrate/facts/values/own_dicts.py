@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import names_in, targets_of
 from raymigrate.facts.values.arguments import called_name, free_name, has_starred, is_call_by_name
 
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
         return True
     if not all(_is_plain(module, part) for value in values for part in ast.walk(value)):
         return False
-    read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
+    read = {name for value in values for name in names_in(value)}
     copied = {part.id for value in values for part in _copied(value)}
-    if any(isinstance(part, ast.Name) and part.id in copied for statement in between for part in ast.walk(statement)):
+    if any(not copied.isdisjoint(names_in(statement)) for statement in between):
         return False
     declared = [node.names for node in module.of_type(ast.Global)]
     declared += [node.names for node in module.of_type(ast.Nonlocal)]

@@ -9,7 +9,7 @@ from string import Formatter
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.values import every_origin, has_unpacking, keyword_named
 from raymigrate.facts.values.arguments import called_name, is_method_call
 
 
@@ -173,11 +173,7 @@ def _maker_of(module: Module, node: ast.expr) -> str:
 
 def _is_time(module: Module, node: ast.expr | None) -> bool:
     """Whether a value is a time with its day first, in each of the cases."""
-    sources = module.origins(node) if node is not None else []
-    return bool(sources) and all(
-        isinstance(source.node, ast.Call) and CLOCKS.match(called_name(source.module, source.node)) is not None
-        for source in sources
-    )
+    return every_origin(module, node, lambda home, made: CLOCKS.match(called_name(home, made)) is not None)
 
 
 def _of_format(module: Module, given: list[ast.expr]) -> Renewal:
