@@ -11,7 +11,15 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import RM507
 from raymigrate.facts.ray_data.datasets import MAPPERS, OF_GROUPS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, every_origin, has_starred, has_unpacking, keyword_argument, methods
+from raymigrate.facts.values import (
+    argument,
+    every_origin,
+    has_starred,
+    has_unpacking,
+    is_method_call,
+    keyword_argument,
+    methods,
+)
 from raymigrate.facts.values.partials import PARTIAL
 
 STRATEGY = "ray.data.ActorPoolStrategy"
@@ -27,8 +35,7 @@ def actor_pools(context: Context) -> None:
     module = context.module
     done = set()
     for call, keyword in module.keywords("compute"):
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if method not in (*MAPPERS, OF_GROUPS):
+        if not is_method_call(call, *MAPPERS, OF_GROUPS):
             continue
         if module.constant(keyword.value) in ("actors", "tasks"):
             _named(context, call, keyword)

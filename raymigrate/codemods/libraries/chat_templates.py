@@ -116,7 +116,7 @@ def _is_processor(module: Module, node: ast.expr) -> bool:
     """Whether the method is that of a processor, which has other defaults."""
     origins = module.origins(node)
     made = [source.module.qualified(s.func) for source in origins if isinstance(s := source.node, ast.Call)]
-    named = [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")] if not made else []
+    named = [last_name(node)] if not made else []
     names = (*classes_of(module, node), *filter(None, made), *named)
     return any("processor" in part.lower() for name in names for part in name.split(".")[-2:])
 

@@ -14,6 +14,7 @@ from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import named_arguments, unpacked_dicts
+from raymigrate.facts.values.items import taken_apart
 
 RM716 = Rule(
     "RM716",
@@ -115,10 +116,8 @@ def _is_one_of_several(module: Module, node: ast.Subscript, seen: frozenset[ast.
 
 def _is_unpacked(module: Module, name: ast.Name, seen: frozenset[ast.expr]) -> bool:
     """Whether a name is that of one of several datasets: `train, test = load_dataset(..., split=["train", "test"])`."""
-    target = module.definition(name)
-    several = module.parent_of.get(target) if isinstance(target, ast.Name) else None
-    statement = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
-    return isinstance(statement, ast.Assign) and _kind(module, statement.value, seen) == "list"
+    several = taken_apart(module, module.definition(name))
+    return several is not None and _kind(module, several, seen) == "list"
 
 
 def _is_read_only(module: Module, node: ast.Subscript) -> bool:

@@ -122,7 +122,6 @@ def _says(module: Module, parsing: Parsing) -> bool:
     if parsing.given is None:
         return False
     if parsing.method == "parse_dict":
-        keys = keys_of(module, parsing.given)
-        return ARGUMENT in {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
+        return ARGUMENT in keys_of(module, parsing.given).names
     parts = (part for source in module.origins(parsing.given) for part in ast.walk(source.node))
     return any(isinstance(part, ast.Constant) and f"--{ARGUMENT}" in str(part.value) for part in parts)

@@ -22,7 +22,7 @@ from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, is_method_call
+from raymigrate.facts.values import called_name, is_method_call, last_name
 from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
@@ -107,14 +107,9 @@ def _calls_in_block(module: Module, node: ast.Attribute) -> list[ast.Call] | Non
 
 def _may_reach(module: Module, part: ast.Name | ast.Attribute, node: ast.Attribute) -> bool:
     """Whether what is named in the block of a processor may be this by another name, or code that uses it."""
-    called = (function for function in module.functions(_word(part)) if not module.inside(node, function))
-    uses = any(_word(inner) == _word(node.value) for function in called for inner in ast.walk(function))
+    called = (function for function in module.functions(last_name(part)) if not module.inside(node, function))
+    uses = any(last_name(inner) == last_name(node.value) for function in called for inner in ast.walk(function))
     return uses or (isinstance(part.ctx, ast.Load) and bool(_parts(module, part)))
-
-
-def _word(node: ast.AST) -> str:
-    """The name that an expression is, or ends with: `processor` of `self.processor`; else ""."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_in_block(module: Module, node: ast.Attribute) -> bool:

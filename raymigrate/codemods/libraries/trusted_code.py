@@ -121,8 +121,7 @@ def _is_of_library(module: Module, owner: ast.expr) -> bool:
 
 def _named(module: Module, call: ast.Call) -> ast.expr | None:
     """What tells a loading call the repository: its name, a configuration, or the checkpoint whose method it is."""
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if method in BY_CLASS and isinstance(call.func, ast.Attribute):
+    if is_method_call(call, *BY_CLASS):
         return call.func.value
     if call in set(module.calls(*PIPELINES)):
         return argument(call, 1, "model")

@@ -386,5 +386,4 @@ def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
     call = context.module.parent_of[node]
     if not isinstance(call, ast.Call) or not call.args or call.args[0] is not node:
         return False
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return method == "from_pretrained" or context.module.qualified(call.func) == "os.path.join"
+    return is_method_call(call, "from_pretrained") or context.module.qualified(call.func) == "os.path.join"

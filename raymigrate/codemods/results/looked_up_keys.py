@@ -245,9 +245,7 @@ def _reported(home: Module) -> Iterator[tuple[Module, ast.Call, frozenset[str]]]
     logs = [(call, argument(call, 0, "logs")) for call, _ in home.method_calls("log")]
     for call, given in (*reports, *logs):
         if given is not None:
-            keys = keys_of(home, given)
-            names = {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
-            yield home, call, frozenset(names & INSTEAD.keys())
+            yield home, call, frozenset(keys_of(home, given).names & INSTEAD.keys())
 
 
 def _additions(module: Module) -> Iterator[tuple[ast.expr, frozenset[str]]]:

@@ -72,7 +72,7 @@ def _is_matched(module: Module, node: ast.expr, *, named: bool = False) -> bool:
     """Whether a text goes to glob, fnmatch or re, by itself, in a path, or by a name."""
     for outer in module.ancestors(node):
         if isinstance(outer, ast.Call):
-            name = (module.qualified(outer.func) or ast.unparse(outer.func)).rpartition(".")[2]
+            name = module.naming(outer.func).rpartition(".")[2]
             if name in MATCHING:
                 return True
             if name not in ("join", "joinpath", "str", "fspath", "Path"):
@@ -98,7 +98,7 @@ def _is_beginning(module: Module, node: ast.Constant) -> bool:
     bound = module.definition(owner.value if isinstance(owner, ast.Attribute) else owner)
     several = looped_over(module, bound) if bound is not None else None
     names = (part for part in ast.walk(several) if isinstance(part, (ast.Name, ast.Attribute))) if several else ()
-    return any((module.qualified(part) or ast.unparse(part)).rpartition(".")[2] in LISTED for part in names)
+    return any(module.naming(part).rpartition(".")[2] in LISTED for part in names)
 
 
 @codemod("glob", "iglob", in_ray_scripts=True)

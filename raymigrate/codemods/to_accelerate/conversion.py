@@ -276,7 +276,7 @@ class Conversion:
     def _is_copied(self, model: Variable) -> bool:
         """Whether an object is made of a model, such as a copy or an average of it, which stays where the model was."""
         for call in self.module.of_type(ast.Call):
-            name = self.module.qualified(call.func) or ast.unparse(call.func)
+            name = self.module.naming(call.func)
             copies = name in ("copy.deepcopy", "copy.copy") or name.rpartition(".")[2][:1].isupper()
             if copies and name not in WRAPPERS and not self.access.order.holds(call):
                 if any(isinstance(value, ast.Name) and self.variables.of(value) == {model} for value in call.args):

@@ -73,26 +73,28 @@ class Order:
         Other functions are given the Accelerator, also those that see a name of the module: the object may call them
         before it has got that name.
         """
-        assert self.view is not None and self.view.constructor is not None
-        made = self.module.calls_of(self.view.constructor)
-        around = self.module.function(made[0]) if made else None
+        made = self._made_instance()
+        around = self.module.function(made) if made is not None else None
         functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, FUNCTIONS)]
         return around in functions if around is not None else not functions
 
     def comes_first(self, node: ast.AST) -> bool:
         """Whether code in the function that makes the object that trains runs before that is there."""
-        assert self.view is not None and self.view.constructor is not None
-        made = self.module.calls_of(self.view.constructor)
-        is_same = bool(made) and self.module.function(node) is self.module.function(made[0])
+        made = self._made_instance()
+        is_same = made is not None and self.module.function(node) is self.module.function(made)
         return is_same and not self.follows_instance(node)
 
     def follows_instance(self, node: ast.AST) -> bool:
         """Whether code outside of the class that trains stands where its object has been made."""
-        assert self.view is not None and self.view.constructor is not None
-        made = self.module.calls_of(self.view.constructor)
-        around = self.module.function(made[0]) if made else None
-        if not made or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
+        made = self._made_instance()
+        around = self.module.function(made) if made is not None else None
+        if made is None or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
             return False
         if around is None and self.module.function(node) is not None:
             return False
-        return self.module.start(node) > self.module.end(self.module.statement(made[0]))
+        return self.module.start(node) > self.module.end(self.module.statement(made))
+
+    def _made_instance(self) -> ast.Call | None:
+        """The first call that makes the object that trains."""
+        assert self.view is not None and self.view.constructor is not None
+        return next(iter(self.module.calls_of(self.view.constructor)), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
-from raymigrate.facts.projects.environment import ENVIRON, GETTERS
+from raymigrate.facts.projects.environment import GETTERS, key_read
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import compared_with, is_negation
@@ -116,10 +116,8 @@ def _is_of_environment(module: Module, node: ast.expr) -> bool:
 
 def _reads_text(module: Module, node: ast.expr) -> bool:
     """Whether a number is read as the text that an environment variable holds: `os.environ["RANK"]`."""
-    if isinstance(node, ast.Subscript):
-        return module.qualified(node.value) == ENVIRON
     is_default = isinstance(module.constant(node), str)  # `os.getenv("RANK", "0")`
-    return is_default or called_name(module, node) in GETTERS
+    return is_default or key_read(module, node) is not None
 
 
 def _takes_numbers(module: Module, node: ast.expr) -> bool:

@@ -89,10 +89,10 @@ def _expected(context: Context, block: ast.With | ast.AsyncWith) -> None:
     module = context.module
     for item in block.items:
         call = item.context_expr
-        if not isinstance(call, ast.Call) or _named(module, call.func) not in WAITING:
+        if not isinstance(call, ast.Call) or module.naming(call.func) not in WAITING:
             continue
         names = {name for argument in call.args for name in _names(module, argument)}
-        names -= OF_IMPORTS if _named(module, call.func) == SUPPRESS else set()
+        names -= OF_IMPORTS if module.naming(call.func) == SUPPRESS else set()
         if names and not names & (STILL_CAUGHT | OF_TODAY):
             caught = sorted(names)[0].rpartition(".")[2]
             message = f"On Ray >= 2.51 fit() raises {FAILED}, which is no {caught}: it is not caught here."
@@ -108,7 +108,7 @@ def _causes(context: Context) -> None:
         for block in module.of_type(ast.With)
         for item in block.items
         if isinstance(call := item.context_expr, ast.Call) and isinstance(item.optional_vars, ast.Name)
-        if _named(module, call.func) in WAITING and caught & {n for a in call.args for n in _names(module, a)}
+        if module.naming(call.func) in WAITING and caught & {n for a in call.args for n in _names(module, a)}
     }
     for read in module.attributes("__cause__"):
         error = read.value
@@ -127,8 +127,4 @@ def _names(module: Module, caught: ast.expr | None) -> set[str]:
     """The classes that a handler names."""
     if isinstance(caught, ast.Tuple):
         return {name for element in caught.elts for name in _names(module, element)}
-    return {_named(module, caught)} if caught is not None else set()
-
-
-def _named(module: Module, node: ast.expr) -> str:
-    return module.qualified(node) or ast.unparse(node)
+    return {module.naming(caught)} if caught is not None else set()

@@ -200,9 +200,8 @@ def _may_set(module: Module, unpacked: ast.expr) -> bool:
     if seen.whole and all(isinstance(entry.key, ast.Constant | ast.keyword) for entry in given):
         return any(_starts_loggers(entry.module, entry.value) for entry in given)
     keys = keys_of(module, unpacked)
-    names = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
-    if "report_to" in names or not keys.hidden:
-        return "report_to" in names
+    if "report_to" in keys.names or not keys.hidden:
+        return "report_to" in keys.names
     entries = [source.module.entries(source.node) for source in module.origins(unpacked)]
     return any(known is None or "report_to" in known for known in entries)
 

@@ -8,7 +8,7 @@ from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import called_name, class_named, class_of_cls, lineage, method_of, methods
+from raymigrate.facts.values import called_name, class_named, class_of_cls, is_method_call, lineage, method_of, methods
 from raymigrate.facts.values.arguments import keyword_argument, last_name
 from raymigrate.facts.values.calls import called_function
 
@@ -28,18 +28,17 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
     if call is None:
         return False
     qualified = called_name(module, call)
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if method == "load_adapter":
+    if is_method_call(call, "load_adapter"):
         return name in NAMES or folder in call.args[:1]
     if qualified in PIPELINES:
         return name == "model" or folder in call.args[1:2]
     if qualified in LOADERS:
         return name == LOADERS[qualified] or folder in call.args[:1]
-    if method == "train":
+    if is_method_call(call, "train"):
         return name == "resume_from_checkpoint"
     is_known = qualified.startswith(LIBRARIES) or not qualified
     place = call.args[:2] if "Peft" in ast.unparse(call.func) else call.args[:1]
-    return method == "from_pretrained" and is_known and (folder in place or name in NAMES)
+    return is_method_call(call, "from_pretrained") and is_known and (folder in place or name in NAMES)
 
 
 def saves_state(module: Module) -> bool:

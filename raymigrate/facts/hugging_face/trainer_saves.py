@@ -68,7 +68,7 @@ def _heads(module: Module, path: ast.expr, depth: int = 0) -> Iterator[ast.expr]
             pass
         case ast.IfExp():
             firsts = [path.body, path.orelse]
-        case ast.Call(args=[first, *_]) if (module.qualified(path.func) or ast.unparse(path.func)) in KEEPING:
+        case ast.Call(args=[first, *_]) if module.naming(path.func) in KEEPING:
             firsts = [first]
         case ast.Call(func=ast.Attribute(value=first, attr="joinpath")):
             firsts = [first]

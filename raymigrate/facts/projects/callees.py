@@ -74,11 +74,13 @@ def callees(module: Module, called: ast.expr, depth: int = 0) -> Iterator[Callee
 
 def functions_run(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
     """The functions of the project that a call carries out, each with its file; for a class its constructor."""
-    for callee in callees(module, call.func):
-        if callee.function is not None:
-            yield callee.module, callee.function
+    yield from _functions_called(module, call)
     if (made := class_named(module, call.func)) is not None:
         yield from ((made[0], constructor) for constructor in method_of(*made, "__init__"))
+
+
+def _functions_called(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    return ((callee.module, callee.function) for callee in callees(module, call.func) if callee.function is not None)
 
 
 def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
@@ -210,9 +212,7 @@ def _called_in(module: Module, code: ast.AST) -> list[tuple[Module, ast.AST]]:
 
 def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
     """The function of the project that a call calls, or what runs of the class that it makes an object of."""
-    for callee in callees(module, call.func):
-        if callee.function is not None:
-            yield callee.module, callee.function
+    yield from _functions_called(module, call)
     if (made := class_named(module, call.func)) is not None:
         yield from _run_unasked(*made)
 

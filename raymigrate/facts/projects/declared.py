@@ -150,7 +150,7 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool, in
     annotation = _present(home, annotation)
     if not isinstance(annotation, ast.Subscript):
         return None
-    name = home.qualified(annotation.value) or ast.unparse(annotation.value)
+    name = home.naming(annotation.value)
     parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
     if TUPLE.fullmatch(name):
         is_long = len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...

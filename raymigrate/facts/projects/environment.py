@@ -29,13 +29,16 @@ def variable_read(module: Module, node: ast.AST) -> str | None:
         module: The script.
         node: The expression.
     """
-    key = None
-    if isinstance(node, ast.Subscript):
-        key = node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
-    elif isinstance(node, ast.Call):
-        key = node.args[0] if node.args and module.qualified(node.func) in GETTERS else None
-    name = module.constant(key)
+    name = module.constant(key_read(module, node))
     return name if isinstance(name, str) else None
+
+
+def key_read(module: Module, node: ast.AST) -> ast.expr | None:
+    """What names the variable that an expression reads; None where it reads none."""
+    if isinstance(node, ast.Subscript):
+        return node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
+    is_get = isinstance(node, ast.Call) and bool(node.args) and module.qualified(node.func) in GETTERS
+    return node.args[0] if is_get and isinstance(node, ast.Call) else None
 
 
 def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:

@@ -10,7 +10,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
-from raymigrate.facts.values.items import collections_of, items_of, origins_of_items
+from raymigrate.facts.values.items import collections_of, items_of, origins_of_items, taken_apart
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
@@ -205,7 +205,7 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
         target = module.definition(node)
         if isinstance(target, ast.arg) and target.annotation is not None:
             return [] if module.qualified(target.annotation) in CLASSES else None
-        if (whole := _unpacked(module, target)) is not None:
+        if (whole := taken_apart(module, target)) is not None:
             return [_Value(module, whole, several=True)]
     collections = collections_of(Source(module, node))
     return [_Value(found.module, found.node, several=True) for found in collections] or None
@@ -249,13 +249,6 @@ def _behind_several(module: Module, node: ast.expr) -> list[_Value] | None:
         return [_Value(module, method.value)] if method is not None and method.attr in SPLITS else None
     items = items_of(Source(module, node))
     return [_Value(item.module, item.node) for item in items] or None
-
-
-def _unpacked(module: Module, target: ast.AST | None) -> ast.expr | None:
-    """What is taken apart where a name is one of the targets of `a, b = value`."""
-    row = module.parent_of.get(target) if target is not None else None
-    statement = module.parent_of.get(row) if isinstance(row, (ast.Tuple, ast.List)) else None
-    return statement.value if isinstance(statement, ast.Assign) and row in statement.targets else None
 
 
 def torch_datasource(module: Module, call: ast.Call) -> ast.Call | None:

@@ -83,7 +83,7 @@ def _makers(made: Source) -> Iterator[Callee]:
 
 def _is_trainer(called: Callee) -> bool:
     """Whether a class is called that the project has, or one that is named as Trainers are."""
-    name = called.module.qualified(called.node) or ast.unparse(called.node)
+    name = called.module.naming(called.node)
     return name.endswith("Trainer") or class_named(called.module, called.node) is not None
 
 

@@ -6,10 +6,10 @@ from itertools import takewhile
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry, only_rank, without_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import ENDS
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 BLOCKS = (ast.For, ast.While, ast.With)
-LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 def last_carries_checkpoint(module: Module, code: TrainingCode | None) -> bool:
@@ -33,7 +33,7 @@ def _calls_for(module: Module, carrier: ast.Call) -> list[ast.Call]:
     home = module.function(carrier)
     if not isinstance(home, ast.FunctionDef) or not isinstance(module.parent_of[home], ast.Module):
         return []
-    leaves = (leave for kind in (*LEAVES, ast.Yield) for leave in module.of_type(kind))
+    leaves = (leave for kind in (*ENDS, ast.Yield) for leave in module.of_type(kind))
     if any(module.function(leave) is home and module.start(leave) < module.start(carrier) for leave in leaves):
         return []
     around = takewhile(lambda outer: outer is not home, module.ancestors(module.statement(carrier)))
@@ -46,7 +46,7 @@ def _follows(module: Module, carrier: ast.Call, report: ast.Call) -> bool:
     function = module.function(report)
     if function is None or module.function(carrier) is not function or module.start(carrier) < module.start(report):
         return False
-    leaves = (leave for kind in LEAVES for leave in module.of_type(kind) if module.function(leave) is function)
+    leaves = (leave for kind in ENDS for leave in module.of_type(kind) if module.function(leave) is function)
     if any(module.start(report) < module.start(leave) < module.start(carrier) for leave in leaves):
         return False
     around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), module.ancestors(module.statement(carrier)))

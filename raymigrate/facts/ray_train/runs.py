@@ -48,5 +48,4 @@ def _entry(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
     if entries is not None:
         return True, entries.get("name")
     keys = keys_of(module, config)
-    named = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
-    return not keys.hidden and "name" not in named, None
+    return not keys.hidden and "name" not in keys.names, None

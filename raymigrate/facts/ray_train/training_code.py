@@ -23,6 +23,7 @@ from raymigrate.facts.values import (
     has_unpacking,
     is_method_call,
     is_none,
+    last_name,
     methods,
     reaching,
 )
@@ -240,7 +241,7 @@ def _is_of_library(module: Module, node: ast.expr) -> bool:
 
 def _is_by_text(module: Module, node: ast.Name | ast.Attribute) -> bool:
     """Whether code gets at other code by a name that is made at run time: `getattr(module, name)`."""
-    name = node.id if isinstance(node, ast.Name) else node.attr
+    name = last_name(node)
     call = module.parent_of[node]
     if isinstance(node, ast.Attribute) and name in BUILT_IN and module.qualified(node) != f"builtins.{name}":
         return False

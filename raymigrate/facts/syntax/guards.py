@@ -185,7 +185,7 @@ def _suppresses(module: Module, node: ast.expr, caught: frozenset[str]) -> bool:
     """Whether a block goes on after the error, or a test expects it."""
     return (
         isinstance(node, ast.Call)
-        and _named(module, node.func) in (SUPPRESS, *EXPECTING)
+        and module.naming(node.func) in (SUPPRESS, *EXPECTING)
         and any(caught & {name.rpartition(".")[2]} for argument in node.args for name in _names(argument))
     )
 
@@ -193,7 +193,7 @@ def _suppresses(module: Module, node: ast.expr, caught: frozenset[str]) -> bool:
 def heads_of(module: Module, block: ast.With | ast.AsyncWith, names: Collection[str]) -> Iterator[ast.Call]:
     """The calls of some functions that a block is under: `pytest.raises(ValueError)` of EXPECTING."""
     for item in block.items:
-        if isinstance(item.context_expr, ast.Call) and _named(module, item.context_expr.func) in names:
+        if isinstance(item.context_expr, ast.Call) and module.naming(item.context_expr.func) in names:
             yield item.context_expr
 
 
@@ -216,10 +216,6 @@ def waits_for(module: Module, node: ast.AST, error: type[BaseException]) -> bool
 def expecting(module: Module, node: ast.AST) -> list[ast.Call]:
     """The calls by which a test expects an error around a node: `pytest.raises(ValueError)`."""
     return [head for block in blocks_around(module, node) for head in heads_of(module, block, EXPECTING)]
-
-
-def _named(module: Module, function: ast.expr) -> str:
-    return module.qualified(function) or ast.unparse(function)
 
 
 def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:

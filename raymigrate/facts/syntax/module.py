@@ -281,6 +281,10 @@ class Module(Nodes):
         frequent, so that it is that of the dict itself."""
         return self._qualified.get
 
+    def naming(self, node: ast.expr) -> str:
+        """The qualified name of an expression, or its code where it has none."""
+        return self.qualified(node) or ast.unparse(node)
+
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
         return iter(in_order(self._calls, names))

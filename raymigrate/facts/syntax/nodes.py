@@ -12,7 +12,8 @@ from typing import TypeGuard, TypeVar
 
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, ScopeBuilder, children
 
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+ENDS = (ast.Return, ast.Continue, ast.Break)  # what leaves a block, and no error does
+LEAVES = (*ENDS, ast.Raise)
 Node = TypeVar("Node", bound=ast.AST)
 Entries = TypeVar("Entries")
 Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order

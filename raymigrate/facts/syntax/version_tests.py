@@ -90,7 +90,7 @@ def _is_version(module: Module, node: ast.AST) -> bool:
             return True
         return isinstance(node, ast.Attribute) and BARE.fullmatch(last) is not None and _is_package(node.value)
     if isinstance(node, ast.Call):
-        asked = [module.qualified(node.func) or ast.unparse(node.func), *(k.arg or "" for k in node.keywords)]
+        asked = [module.naming(node.func), *(k.arg or "" for k in node.keywords)]
         asks = any(OF_VERSION.search(name.rpartition(".")[2]) for name in asked)
         given = all_arguments(node)
         return (asks and any(map(_is_ours, given))) or any(map(_is_key, given))

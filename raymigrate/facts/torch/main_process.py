@@ -246,7 +246,7 @@ def _asks_for_group(module: Module, test: ast.expr, *, there: bool) -> bool:
         outcomes = [COMPARES[type(test.ops[0])](size, limit) for size in (1, 2, 8)] if type(limit) is int else []
         return outcomes == [not there, there, there]
     if isinstance(test, (ast.Name, ast.Attribute)):
-        return there and OF_GROUPS.search(test.id if isinstance(test, ast.Name) else test.attr) is not None
+        return there and OF_GROUPS.search(last_name(test)) is not None
     return there and called_name(module, test) in IS_THERE
 
 

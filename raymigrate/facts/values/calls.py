@@ -230,8 +230,7 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
         started = argument(outer, 0, "function", "fn") is use
         listed = _listed(module, argument(outer, 1, "args"), LAUNCHERS[launcher]) if started else None
         return _Handed(listed, {}, complete=True) if listed is not None else None
-    method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
-    if method not in MAPPING or argument(outer, 0, "fn", "function") is not use:
+    if not is_method_call(outer, *MAPPING) or argument(outer, 0, "fn", "function") is not use:
         return None
     by_position, by_name = CONSTRUCTOR_ARGUMENTS if makes_object else FUNCTION_ARGUMENTS
     listed = _listed(module, argument(outer, len(outer.args), by_position), 0 if makes_object else 1)

@@ -43,7 +43,8 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.args[0] if module.qualified(node.func.func) == GETTER and len(node.func.args) == 1 else None
     elif isinstance(node, ast.Name):
         target = module.definition(node)
-        picked = _given_to_key(module, target) if isinstance(target, ast.arg) else _taken_out(module, target)
+        apart = taken_apart(module, target)
+        picked = _given_to_key(module, target) if isinstance(target, ast.arg) else apart or looped_over(module, target)
     return collected(Source(module, picked)) if picked is not None else []
 
 
@@ -173,13 +174,11 @@ def _copied(module: Module, node: ast.expr) -> ast.expr | None:
     return node.args[-1] if _builtin(module, node) in COPIES and node.args else None
 
 
-def _taken_out(module: Module, target: ast.AST | None) -> ast.expr | None:
-    """The collection that the value of a target is an item of: of a loop, or of `first, *others = collection`."""
+def taken_apart(module: Module, target: ast.AST | None) -> ast.expr | None:
+    """What is taken apart where a name is one of the targets of `a, b = value`."""
     several = module.parent_of.get(target) if target is not None else None
     whole = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
-    if isinstance(whole, ast.Assign) and several in whole.targets:
-        return whole.value
-    return looped_over(module, target)
+    return whole.value if isinstance(whole, ast.Assign) and several in whole.targets else None
 
 
 def looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:

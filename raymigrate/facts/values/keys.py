@@ -42,6 +42,11 @@ class Keys:
     read_in_text: set[str] = field(default_factory=set)
     hidden: bool = False
 
+    @property
+    def names(self) -> set[str]:
+        """The keys that get a value."""
+        return {name for name, _ in self.strings} | {str(keyword.arg) for _, keyword in self.keywords}
+
 
 def keys_of(module: Module, node: ast.expr) -> Keys:
     """The keys of a dict: of the expression that makes it, and those that a name of it gets.
@@ -59,8 +64,7 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
         # Another function may run again, when the key is there.
         is_once = isinstance(outer, ast.keyword) and outer.arg is None and module.scope_of[node] is scope
         in_time = {name for name, key in written if not (is_once and is_later(module, key, node))}
-        late = {name for name, _ in written} - in_time - {name for name, _ in keys.strings}
-        late -= {str(keyword.arg) for _, keyword in keys.keywords}
+        late = used.names - in_time - keys.names
         keys.strings += [(name, key) for name, key in used.strings if name not in late]
         keys.keywords += [(call, keyword) for call, keyword in used.keywords if keyword.arg not in late]
         keys.reads += [(name, key) for name, key in used.reads if name not in late]
@@ -85,8 +89,7 @@ def known_keys(module: Module, node: ast.expr) -> set[str]:
     """The keys that a dict has or gets, as far as they are seen, whichever of several dicts it may be."""
     found = set[str]()
     for source in (Source(module, node), *module.origins(node)):
-        keys = keys_of(source.module, source.node)
-        found |= {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
+        found |= keys_of(source.module, source.node).names
         found |= seen_entries(source.module, source.node).keys()
     return found
 
@@ -114,9 +117,8 @@ def _may_have(module: Module, unpacked: ast.expr, names: set[str]) -> bool:
     if module.entries(unpacked) is not None:
         return False  # it was seen whole
     keys = keys_of(module, unpacked)
-    named = {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
     dicts = [source.module.entries(source.node) for source in module.origins(unpacked)] if keys.hidden else []
-    named |= {name for entries in dicts for name in entries or ()}
+    named = keys.names | {name for entries in dicts for name in entries or ()}
     return None in dicts or not names.isdisjoint(named) or any(module.stores(name) for name in names)
 
 

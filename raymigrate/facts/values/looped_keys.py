@@ -3,10 +3,8 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.syntax.nodes import ENDS, only_target
 from raymigrate.facts.values import Source, constants, entries, fillings, key_name
-
-LEAVES = (ast.Continue, ast.Break, ast.Return)
 
 
 def looped_keys(source: Source) -> set[str]:
@@ -44,7 +42,7 @@ def _filled(module: Module, statement: ast.Assign, key: ast.expr, made: ast.stmt
         return set() if name is None else {name}
     if not isinstance(outer, ast.For) or module.parent_of[outer] is not module.parent_of[made]:
         return set()
-    if statement not in outer.body or any(isinstance(node, LEAVES) for node in module.below(outer)):
+    if statement not in outer.body or any(isinstance(node, ENDS) for node in module.below(outer)):
         return set()
     return _named(module, key, outer.target, outer.iter)
 

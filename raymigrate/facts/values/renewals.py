@@ -124,7 +124,7 @@ def _most(module: Module, node: ast.expr) -> Renewal:
         return Renewal.EACH_RUN
     if called_name(module, node).startswith(DATES):
         return Renewal.DAILY
-    method = (module.qualified(node.func) or ast.unparse(node.func)).rpartition(".")[2]
+    method = module.naming(node.func).rpartition(".")[2]
     if method in OF_DATES:
         return Renewal.DAILY
     if method == "replace" and {"minute", "second", "microsecond"} <= {keyword.arg for keyword in node.keywords}:
@@ -164,7 +164,7 @@ def _maker_of(module: Module, node: ast.expr) -> str:
         case ast.Call(func=ast.Name(id="str"), args=[time]):
             return "str" if _is_time(module, time) else ""
         case ast.Call(func=function):
-            method = (module.qualified(function) or ast.unparse(function)).rpartition(".")[2]
+            method = module.naming(function).rpartition(".")[2]
             of = function.value if isinstance(function, ast.Attribute) else None
             is_of_time = (module.qualified(function) or "").startswith("time.") or _is_time(module, of)
             return method if method in LENGTHS and is_of_time else ""
