@@ -27,7 +27,7 @@ BARE = lazy_regex(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
 MAGIC_LINE = lazy_regex(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
 
 
-def cell_script(script: Script, *, for_ray: bool = False) -> Regions | None:
+def cell_script(script: Script, *, for_ray: bool) -> Regions | None:
     """The cells of a script; None if it is an ordinary one. For `for_ray` see `Document.for_ray`."""
     is_databricks = script.text.startswith(DATABRICKS)
     if not is_databricks and not any(sign in script.text for sign in SIGNS) and not MAGIC_LINE.search(script.text):

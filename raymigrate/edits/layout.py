@@ -121,7 +121,7 @@ def _one_per_line(call: cst.Call, depth: int, placed: Collection[str] | None) ->
     return call.with_changes(args=arguments, whitespace_before_args=inside)
 
 
-def chain_over_lines_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
+def chain_over_lines_if_long(call: cst.Call, depth: int) -> cst.Call:
     """Gives each call of a long `a.b(...).c(...)` its own line, within parentheses."""
     links = list(_links(call))
     if len(code_of(call)) <= LONG_CALL or len(links) < 2 or call.lpar or "\n" in code_of(call):

@@ -193,9 +193,7 @@ def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseP
     return whitespace.with_changes(first_line=first_line, empty_lines=[])
 
 
-def edit_call(
-    call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int | None, room: int = LONG_CALL
-) -> cst.Call:
+def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int | None, room: int) -> cst.Call:
     """Carries out the changes to one call.
 
     Args:

@@ -293,7 +293,7 @@ SUBFOLDERS = (
 _PATTERNS = [(lazy_regex(pattern, re.IGNORECASE), reader) for pattern, reader in READERS]
 
 
-def reader_of(name: str, folder: str = "") -> Reader | None:
+def reader_of(name: str, folder: str) -> Reader | None:
     """Who reads a file, by its name.
 
     Args:

@@ -161,7 +161,7 @@ def _options(made: ast.Call) -> dict[str, object] | None:
 
 
 def convert_dataset_config(
-    context: Context, call: TrainerCall, *, in_order: bool = True
+    context: Context, call: TrainerCall, *, in_order: bool
 ) -> tuple[Choices, DatasetChoices | None]:
     """Converts the DatasetConfig dict of a trainer call.
 

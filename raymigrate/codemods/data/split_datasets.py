@@ -92,13 +92,13 @@ def tell_open(context: Context, call: TrainerCall) -> None:
     context.manual(RM205, call.datasets.node, OPEN, SAY)
 
 
-def tell_unknown(context: Context, call: TrainerCall, place: ast.AST | None = None) -> None:
+def tell_unknown(context: Context, call: TrainerCall, place: ast.AST | None) -> None:
     """Tells that nothing shows which datasets were split; one worker reads all of them in either case."""
     if not has_one_worker(call.module, call.node):
         context.manual(RM205, _place(call, place), UNKNOWN, IF_OLDER)
 
 
-def tell_unseen(context: Context, call: TrainerCall, place: ast.AST | None = None) -> None:
+def tell_unseen(context: Context, call: TrainerCall, place: ast.AST | None) -> None:
     """Tells of a trainer whose DataConfig may be among what is unpacked in its call."""
     if not has_one_worker(call.module, call.node):
         context.manual(RM205, _place(call, place), UNSEEN, GIVE_ONE)

@@ -27,12 +27,17 @@ def image_processors(context: Context) -> None:
     for call, keyword in context.module.keywords(*RENAMED):
         if not (_makes_one(context.module, call) or _calls_one(context.module, call)):
             continue
-        new = RENAMED[str(keyword.arg)]
-        message = f"{keyword.arg}= is ignored or refused by image processors today"
-        if new in {other.arg for other in call.keywords}:
-            context.manual(RM701, keyword, f"{message}; {new}= took its place.", "Keep the one that is meant.")
-        elif context.converts(RM701, keyword, f"{message}; now {new}=."):
-            context.plan.call(call).rename[str(keyword.arg)] = new
+        happens = "is ignored or refused by image processors today"
+        rename_argument(context, call, keyword, RENAMED[str(keyword.arg)], happens)
+
+
+def rename_argument(context: Context, call: ast.Call, keyword: ast.keyword, new: str, happens: str) -> None:
+    """Gives an argument its name of today, where that is not given as well; `happens` is what becomes of the old."""
+    message = f"{keyword.arg}= {happens}"
+    if new in {other.arg for other in call.keywords}:
+        context.manual(RM701, keyword, f"{message}; {new}= took its place.", "Keep the one that is meant.")
+    elif context.converts(RM701, keyword, f"{message}; now {new}=."):
+        context.plan.call(call).rename[str(keyword.arg)] = new
 
 
 def _makes_one(module: Module, call: ast.Call) -> bool:

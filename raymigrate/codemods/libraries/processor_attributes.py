@@ -12,7 +12,7 @@ import ast
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_rules import RM701
+from raymigrate.codemods.libraries.image_processors import rename_argument
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.libraries.tokenizer_calls import own_methods
 from raymigrate.codemods.phases import Phase
@@ -124,13 +124,8 @@ def processor_arguments(context: Context) -> None:
     """Names what a processor of images is made with as it is called today: `TrOCRProcessor(feature_extractor=...)`."""
     for call, keyword in context.module.keywords(SOUNDS):
         found = PROCESSOR.fullmatch(called_name(context.module, call))
-        if found is None or found[1] not in OF_IMAGES or _loads(call.func):
-            continue
-        message = f"{SOUNDS}= raises a TypeError today"
-        if IMAGES in {other.arg for other in call.keywords}:
-            context.manual(RM701, keyword, f"{message}; {IMAGES}= took its place.", "Keep the one that is meant.")
-        elif context.converts(RM701, keyword, f"{message}; now {IMAGES}=."):
-            context.plan.call(call).rename[SOUNDS] = IMAGES
+        if found is not None and found[1] in OF_IMAGES and not _loads(call.func):
+            rename_argument(context, call, keyword, IMAGES, "raises a TypeError today")
 
 
 def _perhaps(context: Context, node: ast.Attribute) -> None:

@@ -94,7 +94,7 @@ def is_for_training(keys: Sequence[Key]) -> bool | None:
     return None if is_alike and (target or "").endswith("TrainingArguments") else False
 
 
-def gone_keys(keys: Sequence[Key], own: Collection[str] = ()) -> Iterator[Key]:
+def gone_keys(keys: Sequence[Key], own: Collection[str]) -> Iterator[Key]:
     """The keys of a mapping that TrainingArguments has lost, without those that classes of the project take."""
     yield from (key for key in keys if key.name in TRAINING_ARGUMENTS_CHANGES and key.name not in own)
 

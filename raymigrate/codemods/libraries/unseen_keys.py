@@ -122,7 +122,7 @@ def _new_value(change: Change, value: ast.expr) -> str:
 
 
 def change_keyword(
-    context: Context, call: ast.Call, keyword: ast.keyword, change: Change, what: str, *, sure: bool = True
+    context: Context, call: ast.Call, keyword: ast.keyword, change: Change, what: str, *, sure: bool
 ) -> None:
     """Does what `change_key` does for a keyword argument of `dict(...)` or `update(...)`."""
     name = str(keyword.arg)

@@ -330,15 +330,12 @@ def _has_own_checkpoint(report: Source) -> bool:
 def _keeps_all(trainer: Source) -> bool:
     """Whether a trainer is seen to keep all its checkpoints: its RunConfig, if it has one, has no CheckpointConfig."""
     module, made = trainer.module, trainer.node
-    if not isinstance(made, ast.Call) or has_unpacking(made) or _is_restored(made) or _sets_how_many(module):
+    if not isinstance(made, ast.Call) or has_unpacking(made) or _sets_how_many(module):
         return False
-    configs = module.origins(given) if (given := keyword_argument(made, "run_config")) is not None else []
+    if is_method_call(made, "restore"):  # with the RunConfig of an earlier run
+        return False
+    configs = module.origins(keyword_argument(made, "run_config"))
     return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
-
-
-def _is_restored(made: ast.Call) -> bool:
-    """Whether a trainer has the RunConfig of an earlier run: `TorchTrainer.restore(path)`."""
-    return is_method_call(made, "restore")
 
 
 def _sets_how_many(module: Module) -> bool:

@@ -178,7 +178,7 @@ def named_files(script: str, launches: list[Launch]) -> list[Path]:
     return [*found.values()]
 
 
-def is_named_for_others(script: str, file: Path, module: Module | None = None) -> bool:
+def is_named_for_others(script: str, file: Path, module: Module | None) -> bool:
     """Whether lines of the project name a file of accelerate, none of which starts this script."""
     return any(launch.names(file.absolute()) for launch in _lines_around(place_of(script), module))
 

@@ -66,7 +66,7 @@ def import_inside(context: Context, function: FunctionNode, sent: Sequence[ast.A
         context.plan.function(function).body_start.insert(0, Code("\n".join(lines)))
 
 
-def imports_of(context: Context, body: Sequence[ast.stmt], sent: Sequence[ast.AST] = ()) -> list[str]:
+def imports_of(context: Context, body: Sequence[ast.stmt], sent: Sequence[ast.AST]) -> list[str]:
     """The lines at the start of a function by which it imports for itself what cannot be pickled with its body."""
     for place, name in values_not_pickled(context.module, body):
         _taken_from_outside(context, place, name)

@@ -117,7 +117,7 @@ def _reason_to_ignore(key: str) -> str | None:
     return "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
 
 
-def destination(config: Mapping[str, Any], *, use_gpu: bool | None, keeps_parameters: bool = True) -> Destination:
+def destination(config: Mapping[str, Any], *, use_gpu: bool | None, keeps_parameters: bool) -> Destination:
     """Sends each key of a config to its place.
 
     Args:

@@ -133,7 +133,7 @@ def _known(module: Module, step: Step) -> dict[tuple[ast.AST, bool], bool]:
     return {}
 
 
-def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bool = False) -> bool:
+def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bool) -> bool:
     """Whether a Dataset is seen to be made in a module, and no other file has a part in it.
 
     Args:

@@ -41,7 +41,7 @@ def quoted_annotations(module: Module) -> list[ast.Constant]:
     return [text for text in texts if in_annotation(module, text)]
 
 
-def names_in_texts(module: Module, without: Collection[ast.AST] = ()) -> frozenset[str]:
+def names_in_texts(module: Module, without: Collection[ast.AST]) -> frozenset[str]:
     """The names in annotations that are written as strings: `x: "Optional[X]"`.
 
     Args:

@@ -80,7 +80,7 @@ def _is_numeric_option(module: Module, node: ast.Attribute, seen: Collection[str
     )
 
 
-def is_named_number(module: Module, name: ast.Name, seen: Collection[str] = (), *, or_none: bool = False) -> bool:
+def is_named_number(module: Module, name: ast.Name, seen: Collection[str] = (), *, or_none: bool) -> bool:
     """Whether a name only ever gets numbers, or None too; those in `seen` are taken for such."""
     bindings = module.bindings_of(name)
     if not bindings or name.id in seen:
