@@ -4,22 +4,19 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM853
-from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import is_method_call
 
 
-class Accumulation:
+class Accumulation(Side):
     """The condition under which the optimizer of a loop takes a step.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
 
     def convert(self, changes: Changes, prepared_schedulers: frozenset[Variable]) -> ast.expr | None:
         """Plans the edits.
@@ -57,7 +54,7 @@ class Accumulation:
             if isinstance(statement, ast.If) and not statement.orelse:
                 steps = [c for c in self.training.method_calls("step") if self.module.inside(c, statement)]
                 optimizers = set(self.training.optimizers)
-                if any(self.training.variables.of(c.func.value) & optimizers for c in steps):  # type: ignore[attr-defined]
+                if any(self.variables.of(c.func.value) & optimizers for c in steps):  # type: ignore[attr-defined]
                     return statement
         return None
 
@@ -120,8 +117,8 @@ class Accumulation:
         node = self.module.value(node)
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "len":
             return False
-        homes = self.training.variables.of(node.args[0]) if node.args else frozenset()
-        return bool(homes) and homes == self.training.variables.of(loop.loaders[0][0])
+        homes = self.variables.of(node.args[0]) if node.args else frozenset()
+        return bool(homes) and homes == self.variables.of(loop.loaders[0][0])
 
     # -- the division --------------------------------------------------------------------------
 
@@ -208,7 +205,7 @@ class Accumulation:
         names = {
             node.id
             for node in self.module.of_type(ast.Name)
-            if self.module.function(node) is function and self.training.variables.of(node) == {model}
+            if self.module.function(node) is function and self.variables.of(node) == {model}
         }
         return min(names, default=model.name)
 
@@ -219,4 +216,4 @@ class Accumulation:
         func = statement.value.func
         if not isinstance(func, ast.Attribute) or func.attr not in ("step", "zero_grad"):
             return False
-        return self.training.variables.of(func.value) <= ({*self.training.optimizers} | prepared)
+        return self.variables.of(func.value) <= ({*self.training.optimizers} | prepared)

@@ -20,10 +20,10 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
 )
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name, returned_values
-from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument, keyword_named, named_arguments
@@ -50,7 +50,7 @@ def is_called_device(name: str) -> bool:
     return name.removeprefix(OWN).strip("_").lower() in CALLED
 
 
-class Devices:
+class Devices(Side):
     """What a module says about devices.
 
     Args:
@@ -59,9 +59,7 @@ class Devices:
     """
 
     def __init__(self, training: Training, numbers: Mapping[Variable, str]) -> None:
-        self.training = training
-        self.module: Module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.numbers = numbers
         self.ranks = frozenset(variable for variable, number in numbers.items() if number != SIZE)
         self.tells_of_choice = False  # that what somebody chose has no effect any more

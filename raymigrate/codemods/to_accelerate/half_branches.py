@@ -7,6 +7,7 @@ from raymigrate.codemods.to_accelerate.autocasts import Autocasts
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.conditions import Condition, Conditions
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import sources_here
 
@@ -14,7 +15,7 @@ from raymigrate.facts.values import sources_here
 SCALER_METHODS = ("scale", "unscale_", "step", "update")
 
 
-class HalfBranches:
+class HalfBranches(Side):
     """The branches of one training.
 
     Args:
@@ -24,8 +25,7 @@ class HalfBranches:
     """
 
     def __init__(self, training: Training, autocasts: Autocasts, models: Sequence[ast.Call]) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.autocasts = autocasts
         self.models = models
         scalers = set(training.scalers)

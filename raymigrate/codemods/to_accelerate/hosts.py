@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.values import called_name, reaching
@@ -18,7 +19,7 @@ COLLECTS = frozenset({"append", "extend", "update", "add_batch", "add"})
 BY_ROW = (ast.Compare, ast.BinOp)
 
 
-class Hosts:
+class Hosts(Side):
     """The tensors of batches that code needs on the CPU.
 
     Args:
@@ -28,8 +29,7 @@ class Hosts:
     """
 
     def __init__(self, training: Training, devices: Devices, gatherings: list[Gathering]) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.moves = set(devices.moves())
         self.moved_back = {found.loop.node for found in gatherings if found.on_cpu is not None}
 
@@ -85,7 +85,7 @@ class Hosts:
                 return True
             names = [p for p in parts if isinstance(p, ast.Name) and self.training.batch_of(p)]
             if isinstance(node, ast.arg):
-                given = [p for v in self.training.variables.given(node) for p in ast.walk(v)]
+                given = [p for v in self.variables.given(node) for p in ast.walk(v)]
                 if any(part in self.moves for part in given):
                     return True
                 names += [p for p in given if isinstance(p, ast.Name) and self.training.batch_of(p)]
@@ -107,13 +107,13 @@ class Hosts:
 
         Of one item it is asked whether it may be among them: `batch["ids"]` is moved, and `batch["sizes"]` stays.
         """
-        own = self.training.variables.spelled(read)
+        own = self.variables.spelled(read)
         part = self._part(read)
         asked = self._keys(part.slice) if isinstance(part, ast.Subscript) else None
         for move in self.moves:
             statement = self.module.statement(move)
             stored = statement.targets[0] if isinstance(statement, ast.Assign) else None
-            if isinstance(stored, ast.Subscript) and self.training.variables.spelled(stored.value) == own:
+            if isinstance(stored, ast.Subscript) and self.variables.spelled(stored.value) == own:
                 keys = self._keys(stored.slice)
                 if asked is None or keys is None or asked & keys:
                     return True

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import all_arguments, class_named, is_call_by_name, is_method_call, reaching
@@ -14,7 +15,7 @@ ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gath
 FILLS = ("append", "extend", "update", "add", "add_batch")
 
 
-class OneProcess:
+class OneProcess(Side):
     """What a training loop counts or shows.
 
     Args:
@@ -23,8 +24,7 @@ class OneProcess:
     """
 
     def __init__(self, training: Training, loops: list[Loop]) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.loops = loops
 
     def tell(self, changes: Changes, counted: Collection[Loop]) -> None:
@@ -101,11 +101,7 @@ class OneProcess:
 
     def _is_tool(self, target: ast.expr) -> bool:
         """Whether something counts no rows, as a progress bar or a GradScaler, or adds them up over all processes."""
-        makers = [
-            maker
-            for variable in self.training.variables.of(target)
-            for maker in self.training.variables.makers(variable)
-        ]
+        makers = [maker for variable in self.variables.of(target) for maker in self.variables.makers(variable)]
         value = self.module.value(target)
         calls = [node for node in (*makers, value) if isinstance(node, ast.Call)]
         return any(self.training.is_bar(c) or self.training.is_scaler(c) or self._is_of_all(c) for c in calls)
@@ -150,7 +146,7 @@ class OneProcess:
 
     def adds_up(self, call: ast.Call) -> bool:
         """Whether a function of the project, which is called, adds up over all processes."""
-        module, function = self.module, self.training.variables.called(call)
+        module, function = self.module, self.variables.called(call)
         if function is None and (definition := module.elsewhere(call.func)) is not None:
             module, function = definition.module, definition.function
         return function is not None and any(module.inside(inner, function) for inner in module.calls(*ADDS_UP))
@@ -166,7 +162,7 @@ class OneProcess:
         return value is not name and any(
             is_call_by_name(part, "len")
             and bool(part.args)
-            and self.training.is_loaders(self.training.variables.of(part.args[0]))
+            and self.training.is_loaders(self.variables.of(part.args[0]))
             for part in ast.walk(value)
         )
 

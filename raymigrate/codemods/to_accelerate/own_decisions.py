@@ -6,6 +6,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.one_process import ADDS_UP, OneProcess, whole
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
@@ -20,7 +21,7 @@ ASKED_BY_EACH = (
 ASK_ONCE = "Let the main process ask, and give its answer to all: accelerate.utils.broadcast_object_list([answer])[0]."
 
 
-class OwnDecisions:
+class OwnDecisions(Side):
     """What each process decides for itself.
 
     Args:
@@ -30,9 +31,7 @@ class OwnDecisions:
     """
 
     def __init__(self, training: Training, loops: list[Loop], sums: OneProcess) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.loops = loops
         self.sums = sums
 

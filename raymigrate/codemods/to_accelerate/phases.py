@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.gathering import size_of
 from raymigrate.codemods.to_accelerate.rules import RM855
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 
 
@@ -34,7 +35,7 @@ class Counted:
     sizes: list[ast.expr] = field(default_factory=list)
 
 
-class Phases:
+class Phases(Side):
     """The loops of a training that train and evaluate.
 
     Args:
@@ -43,8 +44,7 @@ class Phases:
     """
 
     def __init__(self, training: Training, evaluation: Evaluation) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.evaluation = evaluation
 
     def convert(self, changes: Changes, loop: Loop) -> bool:

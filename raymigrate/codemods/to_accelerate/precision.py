@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.half_branches import HalfBranches
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
 from raymigrate.facts.syntax.functions import by_name
@@ -49,7 +50,7 @@ CLIPPED_OFTEN = (
 )
 
 
-class Precision:
+class Precision(Side):
     """The half precision of a training.
 
     Args:
@@ -66,8 +67,7 @@ class Precision:
     """
 
     def __init__(self, training: Training, evaluation: Evaluation) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.kind = ""
         self.condition = ALWAYS
         self.scaling: dict[str, ast.expr] = {}
@@ -149,7 +149,7 @@ class Precision:
         reads = [read for read in self._reads(target) if read not in entered] if target is not None else []
         for read in reads:
             given_to = self.module.taking(read)
-            if given_to is None or self.training.variables.called(given_to) is None:
+            if given_to is None or self.variables.called(given_to) is None:
                 raise Refusal(read, f"`{ast.unparse(read)}` is autocast() by a name; write `with autocast(...):`")
         if target is not None and not reads:
             changes.drop(statement)
@@ -165,13 +165,13 @@ class Precision:
 
     def _is_given_losses(self) -> bool:
         """Whether a loss is scaled."""
-        scalers, variables = set(self.training.scalers), self.training.variables
+        scalers, variables = set(self.training.scalers), self.variables
         calls = self.training.method_calls("scale")
         return any(variables.of(call.func.value) & scalers for call in calls)  # type: ignore[attr-defined]
 
     def _made_anew(self) -> Iterator[ast.Call]:
         """The GradScalers that are made in each round of a loop which goes on with one optimizer."""
-        variables = self.training.variables
+        variables = self.variables
         makers = [maker for optimizer in self.training.optimizers for maker in variables.makers(optimizer)]
         kept = [set(variables.loops_around(maker)) for maker in makers if maker in self.module.parent_of]
         for maker in self.makers:
@@ -235,7 +235,7 @@ class Precision:
         there = {
             condition: None
             for variable in self.training.scalers
-            if maker in self.training.variables.makers(variable)
+            if maker in self.variables.makers(variable)
             for condition in [self.conditions.of_scaler(variable)]
         }
         if not there or set(there) == {ALWAYS}:
@@ -328,7 +328,7 @@ class Precision:
 
     def _check_others(self, changes: Changes) -> None:
         """Refuses what else a script does with its scaler; handing it to its own functions is understood."""
-        variables, scalers = self.training.variables, set(self.training.scalers)
+        variables, scalers = self.variables, set(self.training.scalers)
         for read in self.module.of_type(ast.Name):
             if not isinstance(read.ctx, ast.Load) or not variables.of(read) & scalers or changes.is_gone(read):
                 continue

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
@@ -28,7 +29,7 @@ KNOWN = {
 }
 
 
-class PreparedAttributes:
+class PreparedAttributes(Side):
     """What is asked of prepared things.
 
     Args:
@@ -37,9 +38,7 @@ class PreparedAttributes:
     """
 
     def __init__(self, training: Training, order: Order) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.order = order
 
     def convert(self, changes: Changes, loaders: Collection[Variable], schedulers: Collection[Variable]) -> None:

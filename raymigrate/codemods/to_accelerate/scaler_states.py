@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import is_none
 
@@ -19,7 +20,7 @@ SCALER = "accelerator.scaler"
 IS_THERE = f"{SCALER} is not None"
 
 
-class ScalerStates:
+class ScalerStates(Side):
     """Where a training saves and loads the state of its GradScalers.
 
     Args:
@@ -30,8 +31,7 @@ class ScalerStates:
     """
 
     def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.calls = [
             call
             for call in training.method_calls(STATE, LOAD, SCALE)
@@ -114,4 +114,4 @@ class ScalerStates:
 
     def _is_scaler(self, node: ast.AST) -> bool:
         is_read = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", None), ast.Load)
-        return is_read and bool(self.training.variables.of(node) & set(self.training.scalers))
+        return is_read and bool(self.variables.of(node) & set(self.training.scalers))

@@ -7,6 +7,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.clipping import clips_gradients, is_taken
 from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.values import last_name
@@ -15,7 +16,7 @@ SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)
 NUMBERS = frozenset({"float", "item", "detach", "cpu"})  # what is done with the norm that a clipping returns
 
 
-class Unscaling:
+class Unscaling(Side):
     """The calls of `unscale_()` in one training.
 
     accelerator.clip_grad_norm_() unscales by itself, and may be called once for each step. Where the loop does more
@@ -31,8 +32,7 @@ class Unscaling:
     """
 
     def __init__(self, training: Training, scaler_calls: Mapping[ast.Call, str]) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.scaler_calls = scaler_calls
         self.calls = [call for call, method in scaler_calls.items() if method == "unscale_"]
         self.clips = [call for call in self.module.of_type(ast.Call) if clips_gradients(self.module, call)]
@@ -147,7 +147,7 @@ class Unscaling:
                 raise Refusal(call, f"{reason}; write one for both, with enabled= for autocast() and GradScaler")
             if changes.is_gone(call):
                 continue
-            own = self.training.variables.of(call.args[0]) if call.args else frozenset()
+            own = self.variables.of(call.args[0]) if call.args else frozenset()
             function = self.module.function(call)
             after = [
                 step
@@ -157,7 +157,7 @@ class Unscaling:
                 and self.module.start(step) > self.module.start(call)
             ]
             first = min(after, key=self.module.start, default=None)
-            stepped = self.training.variables.of(first.args[0]) if first is not None and first.args else frozenset()
+            stepped = self.variables.of(first.args[0]) if first is not None and first.args else frozenset()
             if len(self.training.optimizers) > 1 and (first is None or own != stepped):
                 reason = "scaler.unscale_() of one optimizer stands before the step of another"
                 raise Refusal(call, f"{reason}, and accelerate ends scaling with each step; step first")

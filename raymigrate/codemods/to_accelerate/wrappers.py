@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.to_accelerate.cases import meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.documents import NOTEBOOK
 from raymigrate.facts.values import argument, is_method_call, named_arguments
@@ -51,7 +52,7 @@ METHODS = {
 }
 
 
-class Wrappers:
+class Wrappers(Side):
     """The wrappers of the models of a training.
 
     Args:
@@ -62,8 +63,7 @@ class Wrappers:
     """
 
     def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.given: dict[str, ast.expr] = {}
 
     def convert(self, changes: Changes) -> None:
@@ -125,7 +125,7 @@ class Wrappers:
 
     def _check_methods(self) -> None:
         for attribute in self.module.attributes(*METHODS):
-            owners = self.training.variables.of(attribute.value)
+            owners = self.variables.of(attribute.value)
             is_of_model = owners & set(self.training.models) or (not owners and attribute.attr != "join")
             if is_of_model:
                 reason = f"`{ast.unparse(attribute)}` is of DistributedDataParallel, which goes"
@@ -169,8 +169,8 @@ class Wrappers:
         """Whether an object is a model that is trained, in its wrapper or the one in that."""
         sources = [source for source in self.module.origins(node) if source.module is self.module]
         found = [node, *(source.node for source in sources)]
-        owners = [owner for owner in map(self.training.variables.bare, found) if isinstance(owner, ast.expr)]
-        return any(self.training.variables.of(owner) & set(self.training.models) for owner in owners)
+        owners = [owner for owner in map(self.variables.bare, found) if isinstance(owner, ast.expr)]
+        return any(self.variables.of(owner) & set(self.training.models) for owner in owners)
 
     def _averages(self, statement: ast.stmt) -> bool:
         value = statement.value if isinstance(statement, ast.Assign) else None

@@ -130,8 +130,7 @@ def _is_so(side: ast.expr, kind: type[ast.cmpop], bound: ast.expr) -> bool | Non
 
 def _held(nodes: Nodes, node: ast.expr) -> ast.expr:
     """What a name holds that is given a value once, else the expression itself: `RAY_27` of `if RAY_27`."""
-    scope = nodes.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-    bindings = scope.bindings[node.id] if scope is not None and isinstance(node, ast.Name) else []
+    bindings = nodes.bindings_of(node)
     given = nodes.parent_of.get(bindings[0].node) if len(bindings) == 1 else None
     return given.value if isinstance(given, ast.Assign) and bindings[0].node in given.targets else node
 
@@ -143,9 +142,7 @@ def _is_there(nodes: Nodes, asks: ast.Call) -> bool:
     while isinstance(owner, ast.Attribute):
         rest.insert(0, owner.attr)
         owner = owner.value
-    scope = nodes.scope_of[owner].find(owner.id) if isinstance(owner, ast.Name) else None
-    bindings = scope.bindings[owner.id] if scope is not None and isinstance(owner, ast.Name) else []
-    home = {binding.qualified for binding in bindings}
+    home = {binding.qualified for binding in nodes.bindings_of(owner)}
     if len(home) != 1 or not isinstance(name, ast.Constant):
         return False
     package = home.pop() or ""
