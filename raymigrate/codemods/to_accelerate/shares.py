@@ -7,6 +7,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.environment import gpus_shown
@@ -30,7 +31,7 @@ def hidden_devices(module: Module) -> Iterator[tuple[ast.AST, str, str]]:
         yield place, HIDES_DEVICES.format(what=what), CHOOSE_THEM
 
 
-class Shares:
+class Shares(Side):
     """Tells what changes for readers of prepared loaders.
 
     Args:
@@ -43,8 +44,7 @@ class Shares:
     def __init__(
         self, training: Training, order: Order, loaders: Collection[Variable], understood: Collection[ast.For]
     ) -> None:
-        self.training = training
-        self.module = training.module
+        super().__init__(training)
         self.order = order
         self.loaders = frozenset(loaders)
         self.understood = understood
@@ -88,7 +88,7 @@ class Shares:
 
     def _rows_in_turn(self, changes: Changes) -> None:
         for loader in sorted(self.loaders, key=lambda loader: loader.name):
-            for maker in self.training.variables.makers(loader):
+            for maker in self.variables.makers(loader):
                 dataset = argument(maker, 0, "dataset") if isinstance(maker, ast.Call) else None
                 known = dataset is not None and dataset in self.module.scope_of
                 if known and dataset is not None and gives_rows_in_turn(self.module, dataset):
@@ -112,9 +112,9 @@ class Shares:
             reads = [node for node in self.module.below(loop.node) if isinstance(node, ast.Attribute)]
             calls = [node.func for node in self.module.below(loop.node) if isinstance(node, ast.Call)]
             models = set(self.training.models)
-            if any(self.training.variables.of(call) & models for call in calls if isinstance(call, ast.Name)):
+            if any(self.variables.of(call) & models for call in calls if isinstance(call, ast.Name)):
                 continue  # which is told where loaders are chosen
-            if any(self.training.variables.of(r.value) & models for r in reads if r in calls and r.attr not in MODES):
+            if any(self.variables.of(r.value) & models for r in reads if r in calls and r.attr not in MODES):
                 changes.note(
                     RM858,
                     loop.node,
@@ -123,7 +123,7 @@ class Shares:
                 )
 
     def _is_share(self, node: ast.expr | None) -> bool:
-        homes = self.training.variables.of(node) if isinstance(node, (ast.Name, ast.Attribute)) else frozenset()
+        homes = self.variables.of(node) if isinstance(node, (ast.Name, ast.Attribute)) else frozenset()
         return bool(homes) and homes <= self.loaders
 
     def _reads(self) -> Iterator[ast.Call]:
@@ -159,7 +159,7 @@ class Shares:
         """The unprepared loaders behind an iterator: `iter(loader)`, `endless(loader)`, `Endless(DataLoader(...))`."""
         sources = sources_here(self.module, iterator)
         given = [part for node in (iterator, *sources) for part in ast.walk(node) if part in self.module.scope_of]
-        homes = [self.training.variables.of(part) for part in given if isinstance(part, (ast.Name, ast.Attribute))]
+        homes = [self.variables.of(part) for part in given if isinstance(part, (ast.Name, ast.Attribute))]
         named = {v.name for found in homes if self.training.is_loaders(found) for v in found - self.loaders}
         return named | {ast.unparse(part) for part in given if self.training.makes_loader(part)}  # type: ignore[arg-type]
 
@@ -169,7 +169,7 @@ class Shares:
 
     def _is_in_training_loop(self, node: ast.AST) -> bool:
         """Whether code runs for the batches of a loop that trains, perhaps in a function that is called there."""
-        return not self._training_loops.isdisjoint(self.training.variables.loops_around(node))
+        return not self._training_loops.isdisjoint(self.variables.loops_around(node))
 
     def _eager_bar(self, changes: Changes) -> None:
         """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""
