@@ -19,7 +19,7 @@ from raymigrate.facts.ray_data.preprocessors import (
     stages,
 )
 from raymigrate.facts.syntax.comments import comments_of
-from raymigrate.facts.values import names_of
+from raymigrate.facts.values import called_name, names_of
 
 RM503 = Rule(
     "RM503",
@@ -64,7 +64,7 @@ def made_once(context: Context, mapper: Mapper) -> ast.Call | None:
     `functools.partial` makes one as it stands, as often as it is written.
     """
     made = arguments(mapper.call)["fn"]
-    is_cheap = isinstance(made, ast.Call) and context.module.qualified(made.func) == "functools.partial"
+    is_cheap = called_name(context.module, made) == "functools.partial"
     return made if isinstance(made, ast.Call) and not is_cheap else None
 
 

@@ -22,7 +22,7 @@ from raymigrate.facts.ray_data.datasets import is_dataset, is_in_memory, is_mapp
 from raymigrate.facts.ray_data.shown_data import fetches_rows, shown
 from raymigrate.facts.ray_train.connections import CONNECTS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import argument, called_name, is_none, keyword_argument, leading_text
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM512 = Rule(
@@ -130,7 +130,7 @@ def _set_to(module: Module, key: ast.Constant) -> ast.expr | None:
     outer = module.parent_of[key]
     if isinstance(outer, ast.Subscript) and module.qualified(outer.value) == ENVIRON:
         return module.assigned(outer)
-    is_set = isinstance(outer, ast.Call) and module.qualified(outer.func) == f"{ENVIRON}.setdefault"
+    is_set = called_name(module, outer) == f"{ENVIRON}.setdefault"
     return argument(outer, 1, "value") if is_set and isinstance(outer, ast.Call) else None
 
 

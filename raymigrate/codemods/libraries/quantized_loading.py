@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
 from raymigrate.facts.hugging_face.models import ADAPTED, calls_of_classes
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, is_none, named_arguments, written
+from raymigrate.facts.values import called_name, every_origin, is_none, named_arguments, written
 
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
@@ -106,10 +106,7 @@ def _configuration(asked: list[ast.keyword], options: list[ast.keyword]) -> tupl
 
 def _is_object(module: Module, config: ast.expr | None) -> bool:
     """Whether a quantization_config= is one for sure, and not None."""
-    return config is not None and all(
-        isinstance(source.node, ast.Dict) or _makes_object(source.module, source.node)
-        for source in module.origins(config)
-    )
+    return every_origin(module, config, lambda home, made: isinstance(made, ast.Dict) or _makes_object(home, made))
 
 
 def _makes_object(module: Module, node: ast.AST) -> bool:

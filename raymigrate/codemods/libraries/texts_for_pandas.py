@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import Source, argument, is_method_call, is_none, leading_text
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, leading_text
 
 RM728 = Rule(
     "RM728",
@@ -55,7 +55,7 @@ def texts_for_pandas(context: Context) -> None:
 def _is_text(source: Source, starts: tuple[str, ...], writer: str) -> bool:
     """Whether a value is a text, and no path: it begins like one, or something made it as such."""
     module, node = source.module, source.node
-    if isinstance(node, ast.Call) and module.qualified(node.func) == "json.dumps":
+    if called_name(module, node) == "json.dumps":
         return True
     if is_method_call(node, writer):
         return is_none(argument(node, 0, *TARGETS))

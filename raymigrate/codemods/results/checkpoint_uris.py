@@ -104,7 +104,7 @@ def _without_scheme(module: Module, uri: ast.Attribute) -> ast.expr:
         cut = module.constant(start) == len(FILE) or by_length
         return parent if cut and parent.slice.upper is None and parent.slice.step is None else uri
     call = module.parent_of[parent]
-    if isinstance(parent, ast.Call) and module.qualified(parent.func) == "urllib.parse.urlparse":
+    if called_name(module, parent) == "urllib.parse.urlparse":
         return call if isinstance(call, ast.Attribute) and call.attr == "path" else uri
     if not isinstance(parent, ast.Attribute) or not isinstance(call, ast.Call) or not call.args:
         return uri

@@ -99,7 +99,7 @@ class Autocasts(Side):
         if not isinstance(outer, ast.IfExp):
             return None
         other = outer.orelse if call is outer.body else outer.body
-        is_nothing = isinstance(other, ast.Call) and self.module.qualified(other.func) == NOTHING
+        is_nothing = called_name(self.module, other) == NOTHING
         return outer if is_nothing and not other.args else None  # type: ignore[attr-defined]
 
     def whole(self, call: ast.Call) -> ast.expr:

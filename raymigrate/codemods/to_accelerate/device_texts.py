@@ -87,7 +87,7 @@ def _is_text(devices: Devices, value: ast.expr | None) -> bool:
         return isinstance(value.value, str)
     if isinstance(value, (ast.JoinedStr, ast.Attribute)):
         return isinstance(value, ast.JoinedStr) or value.attr == "type"
-    if isinstance(value, ast.Call) and devices.module.qualified(value.func) in NAMERS:
+    if called_name(devices.module, value) in NAMERS:
         return True
     function = devices.variables.called(value) if isinstance(value, ast.Call) else None
     ends = returned_values(devices.module, function) if function is not None else []

@@ -100,8 +100,7 @@ def _takes_another(module: Module, use: ast.Name) -> bool:
 
 
 def _is_app(module: Module, name: ast.Name) -> bool:
-    made = module.value(name)
-    return isinstance(made, ast.Call) and module.qualified(made.func) == APP
+    return called_name(module, module.value(name)) == APP
 
 
 def commanded_by(module: Module, function: ast.stmt) -> ast.Name | None:

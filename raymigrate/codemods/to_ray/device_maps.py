@@ -98,7 +98,7 @@ def _devices(module: Module, call: ast.Call) -> Iterator[ast.expr]:
 def _is_number_of_all(module: Module, given: ast.expr) -> bool:
     """Whether a device is named by the number of the process among all: `accelerator.process_index`, `get_rank()`."""
     for home, node in module.origins(given):
-        if isinstance(node, ast.Call) and home.qualified(node.func) == "torch.device":
+        if called_name(home, node) == "torch.device":
             continue  # it is told itself
         for part in _parts(node):
             owner = home.parent_of.get(part)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from raymigrate.codemods.to_ray.command_lines import called_by_app, decorated_by, run_with_options
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
+from raymigrate.facts.syntax import nodes
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope, children
@@ -217,10 +218,7 @@ def trained_places(script: Script, trains: Sequence[ast.AST]) -> list[int]:
 
 def is_main_guard(statement: ast.stmt) -> bool:
     """Whether this is `if __name__ == "__main__":` without an else."""
-    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.test, ast.Compare):
-        return False
-    sides = [statement.test.left, *statement.test.comparators]
-    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+    return nodes.is_main_guard(statement) and not statement.orelse
 
 
 def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:

@@ -66,9 +66,7 @@ def reports_by_rank(context: Context) -> None:
 def _every_branch_reports(context: Context, condition: ast.If) -> bool:
     """Whether a report is in the `else` as well."""
     return any(
-        isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
-        for statement in condition.orelse
-        for node in ast.walk(statement)
+        called_name(context.module, node) in REPORTS for statement in condition.orelse for node in ast.walk(statement)
     ) and any(
         called_name(context.module, node) in REPORTS for statement in condition.body for node in ast.walk(statement)
     )

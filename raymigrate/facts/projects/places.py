@@ -13,7 +13,7 @@ from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.packages import upwards
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode
-from raymigrate.facts.values import argument, method_of, methods, methods_of_object, reaching, sources
+from raymigrate.facts.values import argument, called_name, method_of, methods, methods_of_object, reaching, sources
 from raymigrate.facts.values.bindings import reaching_from
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
@@ -291,8 +291,7 @@ def _conftests(module: Module) -> Iterator[str]:
 
 def _is_context(module: Module, node: ast.expr) -> bool:
     """Whether a value is what get_context() of ray.train gives."""
-    made = module.value(node)
-    return isinstance(made, ast.Call) and module.qualified(made.func) == "ray.train.get_context"
+    return called_name(module, module.value(node)) == "ray.train.get_context"
 
 
 def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:

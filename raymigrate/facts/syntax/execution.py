@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.functions import DefinitionNode, parameters
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES
+from raymigrate.facts.syntax.nodes import LEAVES, is_main_guard
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, DEFINITIONS, FIELDS, Binding, Scope, children
 
 KNOWN = frozenset(dir(builtins)) | {
@@ -223,7 +223,7 @@ class _Run:
             self._define(node)
         elif isinstance(node, ast.If):
             self._expressions(node.test)
-            if _is_main_guard(node.test):
+            if is_main_guard(node):
                 return self._block(node.body) and False
             return self._branches(node.body, node.orelse, test=self._constant(node.test))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
@@ -367,13 +367,6 @@ def _defaults(arguments: ast.arguments) -> list[ast.expr]:
 
 def _is_irrefutable(case: ast.match_case) -> bool:
     return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
-
-
-def _is_main_guard(test: ast.expr) -> bool:
-    """Whether this is `__name__ == "__main__"`."""
-    return isinstance(test, ast.Compare) and any(
-        isinstance(side, ast.Name) and side.id == "__name__" for side in (test.left, *test.comparators)
-    )
 
 
 def _held_names(node: ast.AST | None) -> list[ast.Name]:

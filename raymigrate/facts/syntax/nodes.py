@@ -110,6 +110,14 @@ def _name_of(node: ast.AST | None) -> str | None:
     return node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
 
+def is_main_guard(node: ast.AST) -> TypeGuard[ast.If]:
+    """Whether this is `if __name__ == "__main__":`, perhaps with an else."""
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare):
+        return False
+    sides = (node.test.left, *node.test.comparators)
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+
+
 def is_elif(node: ast.stmt, parent: ast.AST) -> bool:
     """Whether an `if` stands for `elif`: one below `else:` is indented."""
     is_alone = isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]
