@@ -4,6 +4,7 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
+from tests.rules.test_to_accelerate import HEAD, LOOP
 
 SCRIPT = """import ray
 import torch
@@ -62,3 +63,12 @@ def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
 )
 def test_nothing_is_said_of_others(code: str) -> None:
     assert converted(SCRIPT.format(code=code)).findings == []
+
+
+def test_a_native_loop_goes_on_without_it_and_one_that_stays_keeps_it() -> None:
+    made = "s = torch.optim.lr_scheduler.StepLR(optimizer, 3{})\n"
+    loop = HEAD + made.format(", verbose=True") + LOOP + "s.step()\n"
+    assert made.format("") in converted(loop, to_accelerate=True).text
+    outcome = converted(loop)
+    assert outcome.text == loop
+    assert outcome.findings == []

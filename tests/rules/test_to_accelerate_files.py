@@ -26,7 +26,9 @@ def project(folder: Path, *options: str, **files: str) -> tuple[dict[str, str], 
     (folder / "pyproject.toml").write_text("")
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    result = CliRunner().invoke(main, ["--to-accelerate", *options, "--isolated", "--output-format", "json", str(folder)])
+    result = CliRunner().invoke(
+        main, ["--to-accelerate", *options, "--isolated", "--output-format", "json", str(folder)]
+    )
     after = {name: (folder / f"{name}.py").read_text() for name in files}
     return after, [f"{f['code']} {f['message']}" for f in json.loads(result.stdout)["findings"]]
 

@@ -29,10 +29,12 @@ LEFT_OUT = f"{REFUSED}: torch's schedulers do not print any more; left out."
 PRINT = "Leave it out, and print scheduler.get_last_lr() where the script wants to see the rate."
 
 
-@codemod(ARGUMENT, in_ray_scripts=True)
+@codemod("lr_scheduler")
 def scheduler_verbose(context: Context) -> None:
     """Leaves the argument out, or tells of one that a scheduler gets in another way."""
     module = context.module
+    if not context.takes_current_libraries:
+        return
     for call in module.calls_if(lambda name: name.startswith(SCHEDULERS)):
         shown = called_name(module, call).rpartition(".")[2]
         keyword = keyword_named(call, ARGUMENT)
