@@ -46,9 +46,9 @@ def scheduler_verbose(context: Context) -> None:
                 context.manual(RM693, unpacked, f"{REFUSED.format(shown)}, and this dict has it.", PRINT)
     for definition in module.of_type(ast.ClassDef):
         if any(module.qualified(base) in BASES for base in definition.bases):
-            for call in ast.walk(definition):
-                if is_method_call(call, "__init__") and _is_of_super(call.func.value):
-                    _tell_base(context, call)
+            for part in ast.walk(definition):
+                if is_method_call(part, "__init__") and _is_of_super(part.func.value):
+                    _tell_base(context, part)
 
 
 def _is_of_super(owner: ast.expr) -> bool:
