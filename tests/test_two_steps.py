@@ -123,6 +123,21 @@ def test_what_both_steps_see_is_told_once(words: str) -> None:
         assert sum(words in f.message for f in convert(script, options=options).findings) <= 1
 
 
+@pytest.mark.parametrize("wrap", ["torch.nn.DataParallel", "torch.nn.parallel.DataParallel"])
+def test_a_model_on_several_gpus_shows_that_the_workers_have_some(wrap: str) -> None:
+    line = f"model.to(device)\nif torch.cuda.device_count() > 1:\n    model = {wrap}(model)\n"
+    options = replace(BOTH, gpu=None)
+    assert "use_gpu=True" in str(convert(MOVED.replace("model.to(device)\n", line), options=options).after)
+    assert "use_gpu=False" in str(convert(MOVED, options=options).after)
+
+
+@pytest.mark.parametrize(("workers", "says"), [(2, "the same learning rate; here N = 2."), (None, "learning rate.")])
+def test_how_many_workers_is_told_where_it_is_known(workers: int | None, says: str) -> None:
+    found = convert(MOVED, options=replace(BOTH, workers=workers)).findings
+    [message] = [f.message for f in found if "The batch_size of a DataLoader is" in f.message]
+    assert message.endswith(says)
+
+
 @pytest.mark.parametrize("loop", LOOPS, ids=case_name)
 def test_what_may_have_started_a_native_loop(loop: Path) -> None:
     text = loop.read_text()

@@ -22,6 +22,7 @@ TOLD_TWICE_THERE = (
     ("Every process of a distributed run writes this file", "Every process writes this file"),
     ("Several processes ask for this folder", "Several processes ask for this folder"),
     ("Several processes download this", "Several workers download this"),
+    ("uses attributes of the model, which under several", "It is wrapped in DistributedDataParallel"),
     ("goes through two backward() here", "goes through two backward() here"),
     ("Weights are loaded in the dtype of the checkpoint", "Weights are loaded in the dtype of the checkpoint"),
 )

@@ -198,6 +198,13 @@ def test_parsed_arguments_without_report_to_logged_to_all_trackers(args: str, fi
     assert len(plain(args, OLD, field=field).lines("RM753", Kind.NOTE)) == told
 
 
+def test_arguments_that_are_parsed_in_either_of_two_ways_are_told_once() -> None:
+    either = (
+        f"{PARSER_OF_OWN}.parse_json_file(sys.argv[1])[0] if len(sys.argv) == 2 else {PARSED.removeprefix('args = ')}"
+    )
+    assert len(plain(either, OLD).lines("RM753", Kind.NOTE)) == 1
+
+
 def test_parsed_arguments_of_the_legacy_trainer_logged_to_none() -> None:
     assert not outcome(f"args = {PARSER}.parse_args_into_dataclasses()[0]").lines("RM753", Kind.NOTE)
 

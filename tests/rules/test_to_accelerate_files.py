@@ -21,12 +21,14 @@ def train(model, loader, optimizer):
 """
 
 
-def project(folder: Path, **files: str) -> tuple[dict[str, str], list[str]]:
+def project(folder: Path, *options: str, **files: str) -> tuple[dict[str, str], list[str]]:
     """What becomes of the files of a project, and the messages."""
     (folder / "pyproject.toml").write_text("")
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    result = CliRunner().invoke(main, ["--to-accelerate", "--isolated", "--output-format", "json", str(folder)])
+    result = CliRunner().invoke(
+        main, ["--to-accelerate", *options, "--isolated", "--output-format", "json", str(folder)]
+    )
     after = {name: (folder / f"{name}.py").read_text() for name in files}
     return after, [f"{f['code']} {f['message']}" for f in json.loads(result.stdout)["findings"]]
 
@@ -298,3 +300,14 @@ def test_an_optimizer_that_another_file_makes(imports: str, made: str, seen: boo
     after, messages = project(tmp_path, main=script, makers=MAKERS)
     assert ("model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in after["main"]) is seen
     assert any(UNSEEN in message for message in messages) is not seen
+
+
+@pytest.mark.parametrize(("options", "code"), [((), "RM858"), (("--to-ray", "--gpu"), "RM829")])
+def test_a_model_that_another_file_reaches_into_is_told_of_once(
+    tmp_path: Path, options: tuple[str, ...], code: str
+) -> None:
+    helper = "def load(net, state):\n    net.load_state_dict(state)\n"
+    script = f"from helper import load\n{HEAD}{LOOP}load(model, {{}})\n"
+    _, messages = project(tmp_path, *options, main=script, helper=helper)
+    told = [message for message in messages if "wrapped in DistributedDataParallel" in message]
+    assert [message.partition(" ")[0] for message in told] == [code]

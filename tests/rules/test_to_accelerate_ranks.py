@@ -205,3 +205,28 @@ def test_the_rows_of_an_evaluation_are_not_gathered_where_the_others_have_left()
     text = converted(f"{IMPORTS}{TRAIN}{EVALUATION}{SET_UP}{code}", to_accelerate=True).text
     assert "    if not accelerator.is_main_process:\n        return\n" in text
     assert "gather" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('print(f"rank {rank} starts")', 'print(f"rank {accelerator.process_index} starts")'),
+        ('print("started", rank)', 'print("started", accelerator.process_index)'),
+        ('print("first" if rank == 0 else "another")', 'print("first" if accelerator.is_main_process else "another")'),
+        ('print("rank", dist.get_rank())', 'print("rank", accelerator.process_index)'),
+        ('print("of", dist.get_world_size())', 'accelerator.print("of", accelerator.num_processes)'),
+        ('print("starts")', 'accelerator.print("starts")'),
+    ],
+)
+def test_a_line_that_says_which_process_prints_it_comes_from_each(line: str, expected: str) -> None:
+    assert f"    {expected}\n" in script(f"    {line}\n    used = torch.cuda.memory_allocated(rank)\n")
+
+
+@pytest.mark.parametrize(
+    ("between", "count"),
+    [("    dist.barrier()\n", 1), ("", 1), ("    dist.barrier()\n    print('saved')\n", 2)],
+)
+def test_processes_that_wait_already_do_not_wait_twice(between: str, count: int) -> None:
+    load = '    model.load_state_dict(torch.load("model.pt"))\n'
+    text = script(f"    if rank == 0:\n{SAVE}{between}{load}")
+    assert text.count("accelerator.wait_for_everyone()") == count

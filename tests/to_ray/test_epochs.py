@@ -200,3 +200,31 @@ def test_a_state_that_the_script_keeps_itself_is_named(saving: str) -> None:
 def test_what_no_training_can_go_on_from_is_no_state(saving: str) -> None:
     said = why_again(saving)
     assert said.startswith("No save_state() of the script ends each epoch, and no checkpoint is reported: ")
+
+
+@pytest.mark.parametrize(
+    ("made", "shown", "entry"),
+    [
+        ("{'f1': found['overall_f1'], 'epoch_seconds': round(took, 1)}", "print(score)", ", **score"),
+        ("{'f1': max(found['f1'], 0.0)}", "print(f\"{score['f1']:.3f}\")", ", **score"),
+        ("dict(f1=found['f1'])", "accelerator.print('scores', score)", ", **score"),
+        ("max(found['f1'], 0.0)", "print(score)", ', "score": score'),
+        ("abs(found['f1'])", "print(score)", ', "score": score'),
+        ("{'f1': found['f1'], 'preds': torch.cat(preds)}", "print(score)", ""),
+        ("{'f1': found['f1'], **others}", "print(score)", ""),
+        ("max(losses)", "print(score)", ""),
+        ("max(found['f1'], best)", "print(score)", ""),
+        ("own.max(found['f1'], 0.0)", "print(score)", ""),
+    ],
+)
+def test_what_is_made_of_numbers_is_reported(made: str, shown: str, entry: str) -> None:
+    """A dict too, where each of its entries is seen to be one."""
+    end = f"    found = metric.compute()\n    score = {made}\n    {shown}\n"
+    epochs = EPOCHS.partition("    scores")[0]
+    assert reported(f"{ACCELERATOR}{PREPARE}{epochs}{end}") == f'ray.train.report({{"epoch": epoch{entry}}})'
+
+
+def test_a_dict_that_gets_a_tensor_later_is_none_of_numbers() -> None:
+    end = "    found = metric.compute()\n    score = {'f1': found['f1']}\n    score['all'] = torch.cat(preds)\n"
+    epochs = EPOCHS.partition("    scores")[0]
+    assert reported(f"{ACCELERATOR}{PREPARE}{epochs}{end}    print(score)\n") == 'ray.train.report({"epoch": epoch})'

@@ -87,6 +87,7 @@ def default_trackers(context: Context) -> None:
     for parsing in parsings(context.module, TRAINING_ARGUMENTS):
         if not _says(context.module, parsing) and not trackers.had_none(parsing.call):
             context.note(RM753, parsing.call, PARSED)
+            break  # the others are branches of the same `if`: a file in place of the command line
 
 
 def _has_arguments(trainer: ast.Call) -> bool:

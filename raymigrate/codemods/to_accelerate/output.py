@@ -18,8 +18,9 @@ from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.syntax.functions import parameter_for
+from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import all_arguments, argument, is_method_call, methods, methods_of_object
+from raymigrate.facts.values import all_arguments, argument, called_name, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -28,6 +29,7 @@ NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
+BARRIER = "torch.distributed.barrier"  # which becomes that
 EVERY_WRITES = "Every process of a distributed run writes this file."
 EVERY_REMOVES = (
     "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
@@ -222,17 +224,17 @@ class Output(Side):
             )
             changes.replace(call.func, "accelerator.save")
             if self.together.is_run_by_all(statement):
-                changes.before(statement, WAIT)
+                self._wait(changes, statement)
                 is_left = isinstance(statement, ast.Return)
                 if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
-                    changes.after(statement, WAIT)
+                    self._wait(changes, statement, behind=True)
         saves = [(c, ast.unparse(p)) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None]
         for call in self.module.calls("torch.load"):
             statement, path = self.module.statement(call), argument(call, 0, "f")
             if not access.order.holds(call) or self.processes.is_main_only(call):
                 continue
             if self.together.is_run_by_all(statement):
-                changes.before(statement, WAIT)
+                self._wait(changes, statement)
             elif path is not None and any(
                 text == ast.unparse(path) and not self._comes_first(call, save) for save, text in saves
             ):
@@ -264,10 +266,20 @@ class Output(Side):
                 elif runs_there:
                     changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
         for statement in writes:
-            changes.after(statement, WAIT)
+            self._wait(changes, statement, behind=True)
         for statement in reads:
             if not any(self._is_next_read(other, statement, saves) for other in reads):
-                changes.before(statement, WAIT)
+                self._wait(changes, statement)
+
+    def _wait(self, changes: Changes, statement: ast.stmt, *, behind: bool = False) -> None:
+        """Lets all processes wait before a statement or behind it, where the script does not do so itself."""
+        parent = self.module.parent_of[statement]
+        block = next((block for block in blocks(parent) if statement in block), [])
+        place = block.index(statement) + (1 if behind else -1) if block else -1
+        beside = block[place] if 0 <= place < len(block) else None
+        if isinstance(beside, ast.Expr) and called_name(self.module, beside.value) == BARRIER:
+            return
+        (changes.after if behind else changes.before)(statement, WAIT)
 
     def _is_next_read(self, first: ast.stmt, second: ast.stmt, saves: list[ast.Call]) -> bool:
         """Whether a statement follows another one, in the same block, and nothing is saved in between."""
@@ -355,7 +367,8 @@ class Output(Side):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.are_chosen(call):
                 continue
             if prints(self.module, call):
-                changes.replace(call.func, "accelerator.print")
+                if not self.processes.is_named_in(call):  # `print(f"rank {rank} has ...")` is a line of each process
+                    changes.replace(call.func, "accelerator.print")
             elif self.training.is_bar(call) and not any(k.arg in ("disable", None) for k in call.keywords):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):

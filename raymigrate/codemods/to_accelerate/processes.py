@@ -29,7 +29,7 @@ from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.torch.main_process import MainProcess
-from raymigrate.facts.values import argument, called_name, is_call_by_name
+from raymigrate.facts.values import all_arguments, argument, called_name, is_call_by_name
 
 DIST = "torch.distributed"
 NUMBERS = {f"{DIST}.get_rank": RANK, f"{DIST}.get_world_size": SIZE, f"{DIST}.get_node_local_rank": LOCAL_RANK}
@@ -267,6 +267,11 @@ class Processes(Side):
         accelerator.print() and accelerator.save() do nothing in the last process, which `if rank == size - 1` chooses.
         """
         return self.is_main_only(node) or self.main.may_pass_by(self.module, node)
+
+    def is_named_in(self, call: ast.Call) -> bool:
+        """Whether a call is given the number of its process, so that each process says something else."""
+        given = (part for argument in all_arguments(call) for part in ast.walk(argument))
+        return any(isinstance(part, ast.expr) and self._is_number(self.module, part) for part in given)
 
     @property
     def reduces(self) -> bool:

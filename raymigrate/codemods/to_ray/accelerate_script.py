@@ -213,7 +213,8 @@ def _tell_of_workers(context: Context, made: list[ast.Call], outline: LaunchedOu
     tell_launch(context, made[0], outline)
     tell_importers(context, made[0], outline)
     tell_decorators(context, RM828, made)
-    tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
+    known = f"; here N = {outline.known_workers}" if outline.known_workers is not None else ""
+    tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", known)
     tell_threads(context, RM825, made[0], outline)
     tell_seed(context, RM828, outline)
     tell_unused(context, made[0], outline)

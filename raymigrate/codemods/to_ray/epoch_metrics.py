@@ -8,6 +8,7 @@ from raymigrate.codemods.to_ray.script import executed
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import as_number
 from raymigrate.facts.values import all_arguments, argument, is_method_call, last_name
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.numbers import is_number, is_scores
 
 PRINTS = ("print", "info", "write", "log", "warning", "add_scalar")
@@ -72,14 +73,22 @@ def _values(call: ast.Call) -> Iterator[ast.expr]:
 def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.expr) -> None:
     """Adds a value that is shown, if it is a number or a dict of numbers that every worker has."""
     name = value
-    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and is_scores(module, value.value):
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _has_numbers(module, value.value):
         name = value.value
     if not isinstance(name, ast.Name) or not _is_bound_on_every_worker(module, loop, name):
         return
-    if is_scores(module, name):
+    if _has_numbers(module, name):
         found.entries[f"**{name.id}"] = ""
     elif (number := as_number(module, name)) is not None:
         found.entries.setdefault(f'"{name.id}"', number.replace("$value", name.id))
+
+
+def _has_numbers(module: Module, name: ast.Name) -> bool:
+    """Whether a name is that of a dict with numbers alone: of scores, or made of them."""
+    if is_scores(module, name):
+        return True
+    known = carried(module, name)
+    return known.whole and bool(known.entries) and all(is_number(e.module, e.value) for e in known.entries)
 
 
 def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:

@@ -12,10 +12,13 @@ from raymigrate.facts.values import argument, every_origin, is_method_call, keyw
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 GROUP = "torch.distributed.init_process_group"
 MOVES = ("to", "to_empty")
+# What works on GPUs alone, or picks one: a script that splits its batches over GPUs has some.
+OF_GPUS = ("torch.cuda.set_device", "torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
 
 
 def asks_for_gpu(module: Module) -> bool:
-    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's.
+    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, DataParallel,
+    Colab's.
 
     What it calls in other files of its project counts too.
     """
@@ -28,7 +31,7 @@ def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
     """Whether one of some calls asks for a GPU."""
     for call in calls:
         name = module.qualified(call.func)
-        if name == "torch.cuda.set_device":
+        if name in OF_GPUS:
             return True
         if name == GROUP and "nccl" in str(module.constant(argument(call, 0, "backend"))):
             return True

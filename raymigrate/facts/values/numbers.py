@@ -6,10 +6,11 @@ from collections.abc import Collection
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_method_call, origins
-from raymigrate.facts.values.arguments import called_name
+from raymigrate.facts.values.arguments import called_name, free_name
 from raymigrate.facts.values.given import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
+OF_NUMBERS = ("max", "min", "abs")  # which give one of what they are given, or its size
 NUMBER_METHODS = ("item", "size", "numel")
 SCORES = lazy_regex(  # which give one number for all classes, or one for each, if they are asked for that
     r"(sklearn\.metrics|seqeval\.metrics)\.((balanced_|top_k_)?accuracy|f1|fbeta|precision|recall|average_precision"
@@ -40,6 +41,9 @@ def is_number(module: Module, node: ast.expr, seen: Collection[str] = (), *, or_
         name = called_name(module, node)
         if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
             return True
+        if free_name(module, node.func) in OF_NUMBERS and node.args and not has_unpacking(node):
+            is_list = len(node.args) == 1 and free_name(module, node.func) != "abs"  # max(losses)
+            return not is_list and all(is_number(module, part, seen, or_none=or_none) for part in node.args)
         if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
             return True
         if SCORES.fullmatch(name):
