@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from raymigrate.facts.syntax.compiling import compile_error, definitions
 from raymigrate.facts.syntax.execution import unbound_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.run.engine import _newly_unbound
+from raymigrate.facts.syntax.newly_unbound import newly_unbound
 from tests.rules.scripts import converted
 
 
@@ -108,8 +108,8 @@ def test_no_star_import_brings_in_what_the_module_bound_itself_before_it_was_cha
 def test_a_name_that_an_if_bound_is_missed_where_nothing_binds_it_any_more() -> None:
     before = Module("if ready():\n    import os\n\n\ndef f():\n    return os.getcwd()\n\n\nready = f()\n")
     after = Module("def g():\n    import os\n\n\ndef f():\n    return os.getcwd()\n\n\nready = f()\n")
-    assert _newly_unbound(before, before) == ""
-    assert _newly_unbound(before, after) == "`os`"
+    assert newly_unbound(before, before) == set()
+    assert newly_unbound(before, after) == {"os"}
 
 
 @given(st.permutations(["import os\n", "a = os.sep\n", "b = a\n", "def f(): return b\n", "f()\n"]))

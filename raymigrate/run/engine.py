@@ -1,6 +1,5 @@
 """One file's way through the tool: gates, facts, codemods, rewriting, and the check of the result."""
 
-import ast
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
@@ -18,12 +17,10 @@ from raymigrate.edits.plan import RewriteError, SharedLineError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.compiling import compile_error, definitions
-from raymigrate.facts.syntax.execution import surely_unbound, unbound_names
 from raymigrate.facts.syntax.kept import forget
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nesting import nesting
-from raymigrate.facts.syntax.optional_imports import guarded_imports
-from raymigrate.facts.syntax.scopes import Binding, import_bindings
+from raymigrate.facts.syntax.newly_unbound import newly_unbound
 from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.facts.torch.launchers import launcher_of
 from raymigrate.files.discovery import PAGES, SUFFIXES
@@ -201,39 +198,9 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     if (problem := compile_error(again.module, definitions(context.module))) and not compile_error(context.module):
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")
-    if read_too_early := _newly_unbound(context.module, again.module):
+    if names := newly_unbound(context.module, again.module):
+        read_too_early = ", ".join(f"`{name}`" for name in sorted(names))
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
     if options.part_of_job or options.part_of_loop or options.cell_scripts:
         again = plan(after, context.path, options.of_later_runs(), context.module.project, again=True)
     return after, again.findings
-
-
-def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:
-    """By name, the tried imports of a result from packages whose imports were tried before too: they may fail."""
-    tried = {_package(binding) for statement in guarded_imports(before) for _, binding in import_bindings(statement)}
-    found: dict[str, list[ast.stmt]] = {}
-    for statement in guarded_imports(after) if tried else ():
-        for name, binding in import_bindings(statement):
-            if _package(binding) in tried:
-                found.setdefault(name, []).append(statement)
-    return found
-
-
-def _is_tried_above(module: Module, read: ast.Name, imports: list[ast.stmt]) -> bool:
-    scope = module.bound_in(read)
-    return any(module.scope_of[statement] is scope and statement.lineno < read.lineno for statement in imports)
-
-
-def _package(binding: Binding) -> str:
-    return (binding.qualified or "").partition(".")[0]
-
-
-def _newly_unbound(before: Module, after: Module) -> str:
-    """The names that a result reads before anything binds them, and that the text did not read so."""
-    unbound = unbound_names(after, before.scope_of[before.tree].bindings)
-    tried = _tried_again(before, after) if unbound else {}
-    names = {node.id for node in unbound if not _is_tried_above(after, node, tried.get(node.id, []))}
-    found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
-    if found:  # what an `if` bound may have been unbound before, and nothing may bind it now
-        found = surely_unbound(after, found) | (found - {node.id for node in unbound_names(before)})
-    return ", ".join(f"`{name}`" for name in sorted(found))

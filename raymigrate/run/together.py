@@ -78,14 +78,9 @@ class Together:
         """
         waiting = dict.fromkeys(waiting)
         while True:
-            self.new.clear()
-            self.due.clear()
-            self.parts.clear()
-            self.followed.clear()
-            self.links.clear()
-            self.project.asked.clear()
-            self.project.uses.clear()
-            self.project.places.clear()
+            asked, uses, places = self.project.asked, self.project.uses, self.project.places
+            for earlier in (self.new, self.due, self.parts, self.followed, self.links, asked, uses, places):
+                earlier.clear()
             for path in waiting:
                 self._add(path, self.job)
             self._convert_asked()

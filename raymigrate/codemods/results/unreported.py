@@ -28,9 +28,10 @@ OPENED = ("as_directory", "to_directory", "path", "filesystem", "get_metadata", 
 def unreported(context: Context) -> None:
     """Reports what asks the checkpoint or the metrics of a run for something, though there are none; once for each."""
     module = context.module
-    homes = with_all_imported(module)
+    reads = list(reads_of_results(module, "checkpoint", "metrics"))
+    homes = with_all_imported(module) if reads else []  # which reads many files
     codes, told = TrainingCodes(homes), set[tuple[int, str]]()
-    for read, trainers in reads_of_results(module, "checkpoint", "metrics"):
+    for read, trainers in reads:
         if not trainers <= ACCELERATE_TRAINERS | TORCH_TRAINERS:
             continue
         if not is_relied_on(module, read) and not (read.attr == "checkpoint" and _is_opened(module, read)):
