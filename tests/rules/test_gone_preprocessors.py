@@ -167,6 +167,32 @@ def test_a_mapper_of_the_trainer_of_another_file_is_told_of(tmp_path: Path, prep
     assert ("Where it is a BatchMapper" in found.advice) == is_told
 
 
+MADE_ELSEWHERE = "from train import make\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "other", "is_converted"),
+    [
+        ("make()", MADE_ELSEWHERE + "def test_it(df):\n    assert make().transform_batch(df)\n", False),
+        ("make()", "import train\n\nprep = train.make()\nprint(prep.transform(train.rows))\n", False),
+        ("make()", "def make():\n    return 1\n\n\nprint(make())\n", True),
+        ("made", "import train\n\nprint(train.made.transform_batch(train.scaler))\n", False),
+        ("made", "from train import made as mapper\n\nmapper.transform(rows)\n", False),
+        ("made", "made = 1\nprint(made)\n", True),
+    ],
+)
+def test_what_another_file_works_with_stays_a_mapper(
+    tmp_path: Path, preprocessor: str, other: str, is_converted: bool
+) -> None:
+    train = TRAINED.replace("scaler =", f"made = {MAPPER}\nscaler =").format(preprocessor=preprocessor, use="")
+    (tmp_path / "train.py").write_text(train)
+    (tmp_path / "use.py").write_text(other)
+    found = convert(tmp_path).findings
+    assert any(finding.code == "RM502" for finding in found) != is_converted
+    names_file = any("use.py does with it has to change too." in (finding.advice or "") for finding in found)
+    assert names_file == (preprocessor == "make()" and not is_converted)
+
+
 def test_a_checkpoint_that_gets_a_name_where_its_preprocessor_is_read_keeps_it() -> None:
     outcome = converted(
         """

@@ -22,7 +22,7 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.projects.requests import DatasetFunction
-from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, may_become_function
+from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, has_other_readers, may_become_function
 from raymigrate.facts.ray_data.preprocessors import (
     Helper,
     Imported,
@@ -35,6 +35,7 @@ from raymigrate.facts.ray_data.preprocessors import (
 )
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none, names_of
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
@@ -281,6 +282,7 @@ def _helper_is_ours(context: Context, made: Helper, given: ast.expr) -> bool:
         and module.uses(made.function.name, scope) == [made.call.func]
         and not is_exported(module, made.function.name)
         and (given is made.call or isinstance(given, ast.Name))
+        and not has_other_readers(Definition(module, made.function, made.function.name))
     )
 
 
@@ -288,7 +290,9 @@ def _only_the_trainer_uses(context: Context, given: ast.expr) -> bool:
     """Whether a name for BatchMappers is read by this trainer call alone: elsewhere it would be missing."""
     module = context.module
     return all(
-        scope is not None and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
+        scope is not None
+        and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
+        and not any(has_other_readers(Definition(module, bound.node, name.id)) for bound in scope.bindings[name.id])
         for name in names_of(module, given)
         for scope in (module.bound_in(name),)
     )

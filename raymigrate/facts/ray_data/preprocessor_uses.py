@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.projects.project import Project
-from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.projects.project_uses import Uses, answer, uses_of
 from raymigrate.facts.ray_data.preprocessors import CHAINS
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
@@ -25,6 +25,18 @@ def may_become_function(project: Project | None, definition: Definition) -> bool
         )
 
     return answer(project, "only for trainers", definition, only_for_trainers)
+
+
+def has_other_readers(definition: Definition) -> bool:
+    """Whether another file of the project does more with a preprocessor of this one than give it to trainers."""
+    home = definition.module
+    if home.project is None or not home.path or not has_place(definition):
+        return False
+    called = definition.function is not None
+    return any(
+        module.path != home.path and not _goes_to_trainers(module, node, called=called)
+        for module, node in uses_of(home.project, definition).reads
+    )
 
 
 def has_place(definition: Definition) -> bool:
