@@ -187,7 +187,7 @@ def test_what_another_file_works_with_stays_a_mapper(
     train = TRAINED.replace("scaler =", f"made = {MAPPER}\nscaler =").format(preprocessor=preprocessor, use="")
     (tmp_path / "train.py").write_text(train)
     (tmp_path / "use.py").write_text(other)
-    found = convert(tmp_path).findings
+    found = [*convert(tmp_path).findings]
     assert any(finding.code == "RM502" for finding in found) != is_converted
     names_file = any("use.py does with it has to change too." in (finding.advice or "") for finding in found)
     assert names_file == (preprocessor == "make()" and not is_converted)
