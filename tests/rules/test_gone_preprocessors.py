@@ -167,6 +167,21 @@ def test_a_mapper_of_the_trainer_of_another_file_is_told_of(tmp_path: Path, prep
     assert ("Where it is a BatchMapper" in found.advice) == is_told
 
 
+INNER = """
+def make():
+    def encode(df):
+        return df
+    return BatchMapper(encode, batch_format="pandas")
+"""
+
+
+@pytest.mark.parametrize(("preprocessor", "is_local"), [("inner()", True), ("make()", False), (MAPPER, False)])
+def test_a_function_that_cannot_be_called_there_is_told(preprocessor: str, is_local: bool) -> None:
+    script = TRAINED.replace("scaler =", INNER.replace("make", "inner") + "\n\nscaler =")
+    told = advice(script.format(preprocessor=preprocessor, use="p = result.checkpoint.get_preprocessor()"), "RM510")
+    assert ("encode is local to inner(): where that returns a function that maps" in told) == is_local
+
+
 MADE_ELSEWHERE = "from train import make\n\n\n"
 
 
