@@ -64,7 +64,8 @@ def _advice(context: Context, reference: Reference) -> str:
 
 def _elsewhere(module: Module, mapper: ast.Call) -> str:
     """A sentence that names the other files which use the function that makes a BatchMapper; none where none does."""
-    if module.project is None:
+    function = module.function(mapper)
+    if module.project is None or function is None or not isinstance(module.parent_of[function], ast.Module):
         return ""
     files = sorted(module.project.name(user.path) for user in users_of(module, mapper))
     return USED_TOO.format(files=" and ".join(files)) if files else ""

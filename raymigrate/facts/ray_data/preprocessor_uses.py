@@ -27,16 +27,15 @@ def may_become_function(project: Project | None, definition: Definition) -> bool
     return answer(project, "only for trainers", definition, only_for_trainers)
 
 
-def has_other_readers(definition: Definition) -> bool:
-    """Whether another file of the project does more with a preprocessor of this one than give it to trainers."""
+def other_readers(definition: Definition) -> list[str]:
+    """The other files of the project that do more with a preprocessor of this one than give it to trainers."""
     home = definition.module
     if home.project is None or not home.path or not has_place(definition):
-        return False
+        return []
     called = definition.function is not None
-    return any(
-        module.path != home.path and not _goes_to_trainers(module, node, called=called)
-        for module, node in uses_of(home.project, definition).reads
-    )
+    reads = [read for read in uses_of(home.project, definition).reads if read[0].path != home.path]
+    found = {user.path for user, node in reads if not _goes_to_trainers(user, node, called=called)}
+    return sorted(map(home.project.name, found))
 
 
 def has_place(definition: Definition) -> bool:
