@@ -24,7 +24,8 @@ OF_TRAINER = (
     "Give it the function that a Tuner over a trainer is given today (RM405): Tuner.restore(path, trainable=...). A run"
     " of the trainer itself cannot go on."
 )
-BY_NAME = "No trainable is called {name} today, a function fits the trainer: Tuner.restore() raises an error."
+# Run on Ray 2.60: ValueError for a run of a function, "Unknown trainable" from fit() for one of the trainer itself.
+BY_NAME = "No trainable is called {name} today: Tuner.restore() raises a ValueError, or fit() a TuneError."
 NAMES = {trainer.rpartition(".")[2] for trainer in TRAINERS | TORCH_TRAINERS}
 SHIFTED = "The second argument of Tuner.restore() is the trainable today: this raises an error."
 OLD = OF_RESTORED[0]
