@@ -115,6 +115,25 @@ def test_what_works_with_a_uri_is_told_by_its_storage(run_config: str, use: str,
     assert any(advice in message for message in outcome.messages)
 
 
+INSIDE = 'lie in the folder "checkpoint" of the checkpoint'
+
+
+@pytest.mark.parametrize(
+    ("run_config", "use", "is_told"),
+    [
+        (BUCKET[0], 'subprocess.run(["aws", "s3", "sync", result.checkpoint.uri, "m"])', True),
+        ("cfg.run", 'os.system("sync " + result.checkpoint.uri)', True),
+        ("None", "send(uri=result.checkpoint.uri)", True),
+        ("None", "c = Checkpoint.from_uri(result.checkpoint.uri)", False),
+        ("None", "log.info(result.checkpoint.uri)", False),
+        ("None", 'c = Checkpoint.from_directory("/a/c")\nstore = c.uri', False),
+    ],
+)
+def test_what_works_with_the_files_is_told_where_they_are(run_config: str, use: str, is_told: bool) -> None:
+    messages = converted(script(run_config, use)).messages
+    assert any("Checkpoint.uri" in message and INSIDE in message for message in messages) == is_told
+
+
 def test_a_scheme_that_is_cut_off_stays_off() -> None:
     outcome = converted(script("None", 'folder = result.checkpoint.uri.split("file://")[-1]\nprint(folder)'))
     assert "folder = result.checkpoint.path\n" in outcome.text

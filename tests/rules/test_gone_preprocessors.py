@@ -167,6 +167,64 @@ def test_a_mapper_of_the_trainer_of_another_file_is_told_of(tmp_path: Path, prep
     assert ("Where it is a BatchMapper" in found.advice) == is_told
 
 
+INNER = """
+def make():
+    def encode(df):
+        return df
+    return BatchMapper(encode, batch_format="pandas")
+"""
+
+
+@pytest.mark.parametrize(("preprocessor", "is_local"), [("inner()", True), ("make()", False), (MAPPER, False)])
+def test_a_function_that_cannot_be_called_there_is_told(preprocessor: str, is_local: bool) -> None:
+    script = TRAINED.replace("scaler =", INNER.replace("make", "inner") + "\n\nscaler =")
+    told = advice(script.format(preprocessor=preprocessor, use="p = result.checkpoint.get_preprocessor()"), "RM510")
+    assert ("encode is local to inner(): where that returns a function that maps" in told) == is_local
+
+
+MADE_ELSEWHERE = "from train import make\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "other", "is_converted", "is_told"),
+    [
+        ("make()", MADE_ELSEWHERE + "def test_it(df):\n    assert make().transform_batch(df)\n", True, True),
+        ("make()", "import train\n\nprep = train.make()\nprint(prep.transform(train.rows))\n", True, True),
+        ("make()", "def make():\n    return 1\n\n\nprint(make())\n", True, False),
+        ("made", "import train\n\nprint(train.made.transform_batch(train.scaler))\n", False, False),
+        ("made", "from train import made as mapper\n\nmapper.transform(rows)\n", False, False),
+        ("made", "made = 1\nprint(made)\n", True, False),
+    ],
+)
+def test_what_another_file_works_with_is_told_or_stays_a_mapper(
+    tmp_path: Path, preprocessor: str, other: str, is_converted: bool, is_told: bool
+) -> None:
+    train = TRAINED.replace("scaler =", f"made = {MAPPER}\nscaler =").format(preprocessor=preprocessor, use="")
+    (tmp_path / "train.py").write_text(train)
+    (tmp_path / "use.py").write_text(other)
+    found = [*convert(tmp_path).findings]
+    assert any(finding.code == "RM502" for finding in found) != is_converted
+    told = [finding for finding in found if "make() gives a function that maps a dataset now" in finding.message]
+    assert [finding.kind for finding in told] == [Kind.MANUAL] * is_told
+    assert all("use.py a preprocessor no more" in finding.message for finding in told)
+
+
+@pytest.mark.parametrize(
+    ("other", "names_it"),
+    [
+        ("from train import make\n\nmake().transform(rows)\n", True),
+        ("from train import Job\n\nJob().train()\n", False),
+    ],
+)
+def test_the_file_that_uses_a_mapper_which_is_left_is_named(tmp_path: Path, other: str, names_it: bool) -> None:
+    job = f"class Job:\n    def mapper(self):\n        return {MAPPER}\n\n\nscaler ="
+    train = TRAINED.replace("scaler =", job).format(preprocessor="scaler", use="")
+    (tmp_path / "train.py").write_text(train)
+    (tmp_path / "use.py").write_text(other)
+    found = [finding for finding in convert(tmp_path).findings if finding.code == "RM501"]
+    assert any("use.py does with it has to change too." in finding.advice for finding in found) == names_it
+
+
 def test_a_checkpoint_that_gets_a_name_where_its_preprocessor_is_read_keeps_it() -> None:
     outcome = converted(
         """

@@ -64,6 +64,37 @@ def test_else_there_is_nothing_to_say(arguments: str) -> None:
     assert not notes(arguments)
 
 
+CONFIGURED = """
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def loop(config):
+    steps = config.get("accumulation", {default})
+    args = TrainingArguments("out", evaluation_strategy="epoch", gradient_accumulation_steps=steps)
+    Trainer(model=make(), args=args, train_dataset=rows).train()
+
+
+TorchTrainer(loop, train_loop_config={config}, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "default", "is_told"),
+    [
+        ('{"lr": 1e-5}', "1", False),
+        ("dict(lr=rate, epochs=2)", "1", False),
+        ('{"lr": 1e-5}', "2", True),
+        ('{"accumulation": 4}', "1", True),
+        ("{**base}", "1", True),
+        ("settings", "1", True),
+    ],
+)
+def test_the_default_counts_where_the_configuration_has_no_other(config: str, default: str, is_told: bool) -> None:
+    assert bool(converted(CONFIGURED.format(config=config, default=default)).lines("RM111", Kind.NOTE)) == is_told
+
+
 def test_each_of_the_arguments_of_a_legacy_trainer_has_a_note() -> None:
     script = """
     from ray.train.huggingface import TransformersTrainer

@@ -20,6 +20,7 @@ ray.air.session.report({{}})
 """
 LOAD = "AutoModelForCausalLM.from_pretrained('gpt2', **{given})"
 SETTINGS = "class Settings(BaseModel):\n    use_auth_token: Optional[str] = None\n\n"
+READ = ":\n    @classmethod\n    def read(cls):\n        return cls(**options())\n"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,7 @@ SETTINGS = "class Settings(BaseModel):\n    use_auth_token: Optional[str] = None
         SETTINGS + "class Job(BaseModel):\n    model: Settings | None = None\n\n"
         "def load(job: Job):\n    model = job.model\n    return " + LOAD.format(given="model.dict()"),
         "@dataclass\n" + SETTINGS.replace("(BaseModel)", "") + LOAD.format(given="asdict(Settings())"),
+        "@dataclass\n" + SETTINGS.replace("(BaseModel):\n", READ) + LOAD.format(given="asdict(Settings.read())"),
         "def token(config):\n    return config['model'].get('use_auth_token')\n\n"
         "def load(config):\n    model = config['model']\n    return " + LOAD.format(given="model"),
     ],

@@ -317,3 +317,42 @@ def test_what_no_range_says_is_left_at_the_top_of_a_script() -> None:
 def test_dependencies_of_a_script_without_code_are_nobodys() -> None:
     script = AT_THE_TOP.format(python=">=3.10", listed='"ray[train]==2.6.3"', script="")
     assert not converted(script, select=("RM731",)).findings
+
+
+IN_FIELD = """
+import ray
+from dataclasses import dataclass, field
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from job import build, options, rows
+
+
+@dataclass
+class Settings:
+    name: str = "job"
+    packages: list = field(default_factory=lambda: ["accelerate==0.21.0", "tqdm==4.65.0"])
+
+    @classmethod
+    def read(cls):
+        return cls(**options())
+
+
+{settings}
+ray.init(runtime_env={{"pip": settings.packages}})
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={{"train": rows}}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "pins"),
+    [
+        ("settings = Settings()", 1),
+        ("settings = Settings.read()", 1),
+        ("settings = Settings(**options())", 1),
+        ('settings = Settings(packages=["tqdm"])', 0),
+        ("settings = options()", 0),
+    ],
+)
+def test_versions_in_the_field_of_a_dataclass_are_told(settings: str, pins: int) -> None:
+    outcome = converted(IN_FIELD.format(settings=settings))
+    assert len(outcome.lines("RM731", Kind.UNSAFE)) == pins

@@ -126,3 +126,19 @@ def test_what_is_said_beside_a_tuner_over_a_trainer_holds_once_that_is_converted
     assert outcome.lines("RM405", Kind.CONVERTED) and outcome.lines("RM420", Kind.MANUAL)
     again = converted(outcome.text)
     assert again.text == outcome.text and again.lines("RM420", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("restore", "is_told"),
+    [
+        ('tune.Tuner.restore("/run", trainable="TransformersTrainer", resume_errored=True)', True),
+        ('NAME = "HuggingFaceTrainer"\nTuner.restore("/run", NAME)', True),
+        ('Tuner.restore("/run", "AccelerateTrainer")', True),
+        ('Tuner.restore("/run", "objective")', False),
+        ('Tuner.restore("/run", trainable="PPO")', False),
+        ('tune.register_trainable("TorchTrainer", objective)\nTuner.restore("/run", "TorchTrainer")', False),
+    ],
+)
+def test_a_trainer_that_is_restored_by_the_name_of_its_class(restore: str, is_told: bool) -> None:
+    outcome = converted(f"{HEAD}{restore}\n")
+    assert bool(outcome.lines("RM420", Kind.MANUAL)) == is_told

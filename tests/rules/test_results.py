@@ -515,6 +515,10 @@ def test_the_config_of_a_result_is_told_whichever_trainer_it_comes_from(read: st
 def test_log_dir_is_path_for_results_of_all_trainers_and_told_where_something_else_may_come() -> None:
     shown = "for each in [first.fit(), second.fit()]:\n    print(each.log_dir)"
     assert "print(each.path)" in converted(SEVERAL.format(read=shown)).text
+    for tracked in ('mlflow.log_param("logs", str(each.log_dir))', 'mlflow.set_tag("logs", each.log_dir)'):
+        assert (
+            tracked.replace("log_dir", "path") in converted(SEVERAL.format(read=f"each = first.fit()\n{tracked}")).text
+        )
     mixed = "each = first.fit() if rows else load()\nprint(each.log_dir)"
     assert len(converted(SEVERAL.format(read=mixed)).lines("RM604", Kind.MANUAL)) == 1
 

@@ -21,6 +21,7 @@ from raymigrate.codemods.shared.preprocessor_advice import (
 )
 from raymigrate.facts.hugging_face.instances import has_method
 from raymigrate.facts.projects.project_uses import is_named_elsewhere
+from raymigrate.facts.ray_data.preprocessors import Mapper, Stage, arguments
 from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, is_set_to_none, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
@@ -44,6 +45,7 @@ IN_ANOTHER_FILE = (
     "Where it is a BatchMapper, which another file makes here, it is gone: give its function to map_batches, with"
     " its batch_format= and batch_size=, in place of transform(dataset); call it in place of transform_batch(batch)."
 )
+LOCAL = " {function} is local to {maker}(): where that returns a function that maps a dataset, call that one."
 DELETE = "Delete the line: no checkpoint holds a preprocessor any more, so none is applied."
 
 
@@ -114,7 +116,17 @@ def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str 
     is_handed_on = isinstance(context.module.parent_of[call], (ast.keyword, ast.Call))
     what = "is a BatchMapper" if len(parts) == 1 else "has a BatchMapper"
     instead = f"The preprocessor of the trainer {what}, which is gone: {in_its_place(context, parts)}."
-    return instead + HANDED_ON * is_handed_on
+    return instead + _out_of_reach(context.module, call, parts) + HANDED_ON * is_handed_on
+
+
+def _out_of_reach(module: Module, call: ast.Call, parts: list[Stage]) -> str:
+    """A sentence that names the functions of BatchMappers which are local to another function than a call is in."""
+    given = [arguments(part.call).get("fn") for part in parts if isinstance(part, Mapper)]
+    names = [node for node in given if isinstance(node, ast.Name) and module.bound_in(node) is not None]
+    local = [node for node in names if module.scope_of[call].find(node.id) is not module.bound_in(node)]
+    makers = ((node, module.function(node)) for node in local)
+    told = [LOCAL.format(function=n.id, maker=maker.name) for n, maker in makers if isinstance(maker, ast.FunctionDef)]
+    return "".join(dict.fromkeys(told))
 
 
 def _may_be_mapper_elsewhere(context: Context) -> bool:

@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM501
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import applied_to_batch, over_dataset
+from raymigrate.facts.projects.callers import users_of
 from raymigrate.facts.ray_data.preprocessor_uses import is_preprocessor_argument
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, CHAINS, Mapper
 from raymigrate.facts.syntax.module import Module
@@ -38,6 +39,7 @@ NOT_MADE = (
     "None is made here. Name what takes its place where one is made, such as a function of a dataset, or leave the"
     " name out."
 )
+USED_TOO = " What {files} does with it has to change too."
 METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_batch": Use.BATCH}
 
 
@@ -57,7 +59,16 @@ def _advice(context: Context, reference: Reference) -> str:
     mapper, found = Mapper(call), set(_uses(context.module, call))
     known = [use for use in Use if use in found] if found and Use.UNKNOWN not in found else [Use.UNKNOWN]
     texts = {"dataset": over_dataset(context, mapper), "batch": applied_to_batch(context, mapper)}
-    return " ".join(use.value.format(**texts) for use in known)
+    return " ".join(use.value.format(**texts) for use in known) + _elsewhere(context.module, call)
+
+
+def _elsewhere(module: Module, mapper: ast.Call) -> str:
+    """A sentence that names the other files which use the function that makes a BatchMapper; none where none does."""
+    function = module.function(mapper)
+    if module.project is None or function is None or not isinstance(module.parent_of[function], ast.Module):
+        return ""
+    files = sorted(module.project.name(user.path) for user in users_of(module, mapper))
+    return USED_TOO.format(files=" and ".join(files)) if files else ""
 
 
 def _uses(module: Module, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:

@@ -22,7 +22,7 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.projects.requests import DatasetFunction
-from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, may_become_function
+from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, may_become_function, other_readers
 from raymigrate.facts.ray_data.preprocessors import (
     Helper,
     Imported,
@@ -35,6 +35,7 @@ from raymigrate.facts.ray_data.preprocessors import (
 )
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none, names_of
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
@@ -68,6 +69,10 @@ PREPROCESSOR_KEPT = (
 WITHOUT_MAPPERS = (
     "Drop it: a BatchMapper is gone. Before the trainer is built, call for each dataset {0}, with"
     " .materialize() after the last; where rows are counted for the trainer, count those of the new dataset."
+)
+CALL_THERE = (
+    "There, call what it gives with the dataset, in place of transform(dataset), and the function inside it with the"
+    " batch, in place of transform_batch(batch)."
 )
 
 
@@ -246,7 +251,17 @@ def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
         RM501, given, "The preprocessor is applied to each dataset with map_batches."
     ):
         return None
+    if made is not None and mappers:
+        _tell_other_readers(context, made)
     return Preprocessing(context, call, found, made if mappers else None)
+
+
+def _tell_other_readers(context: Context, made: Helper) -> None:
+    """Names the other files that work with what a helper gave: nothing can give them a BatchMapper today."""
+    name = made.function.name
+    if files := other_readers(Definition(context.module, made.function, name)):
+        message = f"{name}() gives a function that maps a dataset now, and {' and '.join(files)} a preprocessor no more"
+        context.manual(RM501, made.function, f"{message}: its methods raise an AttributeError there.", CALL_THERE)
 
 
 def preprocessing_elsewhere(
@@ -288,7 +303,9 @@ def _only_the_trainer_uses(context: Context, given: ast.expr) -> bool:
     """Whether a name for BatchMappers is read by this trainer call alone: elsewhere it would be missing."""
     module = context.module
     return all(
-        scope is not None and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
+        scope is not None
+        and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
+        and not any(other_readers(Definition(module, bound.node, name.id)) for bound in scope.bindings[name.id])
         for name in names_of(module, given)
         for scope in (module.bound_in(name),)
     )

@@ -15,7 +15,8 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, sources
+from raymigrate.facts.values import is_method_call, keyword_argument, sources
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
@@ -53,7 +54,17 @@ def _accumulates(module: Module, arguments: ast.Call) -> bool:
     values += _stored(module, arguments, STEPS)
     if given is None and is_unpacked(module, arguments, STEPS) is None and _is_named(module):
         return True
-    return any(module.constant(value) not in (1, None) for value in values)
+    return any(module.constant(_or_default(module, value)) not in (1, None) for value in values)
+
+
+def _or_default(module: Module, value: ast.expr) -> ast.expr:
+    """The default of `config.get("key", 1)` where all entries of the dict are seen, and none has that key."""
+    call = module.value(value)
+    if not is_method_call(call, "get") or len(call.args) < 2:
+        return value
+    key, seen = module.constant(call.args[0]), carried(module, call.func.value)
+    is_lacking = isinstance(key, str) and seen.whole and all(entry.name != key for entry in seen.entries)
+    return call.args[1] if is_lacking else value
 
 
 def _is_limited(module: Module, arguments: ast.Call) -> bool:

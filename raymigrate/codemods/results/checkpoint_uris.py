@@ -7,7 +7,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.checkpoint_dicts import may_be_checkpoint
-from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602, reads_deeper
+from raymigrate.codemods.results.checkpoint_readers import DEEPER, IN_NEW_RUNS, RM602, reads_deeper
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, schemes
@@ -38,6 +38,7 @@ NEVER_READ = (
     "A checkpoint of Ray >= 2.7 has no uri: this is not read any more, and what is in its place lacks the scheme"
     " where that is Checkpoint.path."
 )
+INSIDE = {Layout.NESTED: DEEPER, Layout.UNKNOWN: IN_NEW_RUNS}
 ITSELF = "Take the checkpoint itself: it knows its path and its file system."
 
 
@@ -66,7 +67,9 @@ def _convert(context: Context, node: ast.Attribute, place: Layout | None) -> Non
     module = context.module
     whole, found = _without_scheme(module, node), schemes(module, node.value)
     if (whole is node and not is_shown(module, node)) or not is_placed(module, node):
-        context.manual(RM607, node, f"{NO_URI}.", _advice(module, node, found))
+        advice, inside = _advice(module, node, found), INSIDE.get(place) if place is not None else None
+        reads_files = inside is not None and advice != ITSELF and not is_shown(module, node)
+        context.manual(RM607, node, f"{NO_URI}.", f"{advice} {inside}." if reads_files else advice)
         return
     scheme = next(iter(found)) if whole is node and len(found) == 1 else LOCAL
     keeps = scheme in BUCKETS and not isinstance(module.parent_of[node], ast.FormattedValue)

@@ -196,7 +196,7 @@ MOST_NAMES = 5  # through which a text is followed
 SHOWING_FUNCTIONS = ("print", "input", "exit", "quit", "display")
 SHOWING_METHODS = (
     *("info", "debug", "warning", "warn", "error", "exception", "critical", "log"),
-    *("write", "print", "echo", "secho", "exit", "set_description"),
+    *("write", "print", "echo", "secho", "exit", "set_description", "log_param", "set_tag"),
 )
 
 

@@ -15,6 +15,7 @@ from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_named
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
 REFUSED_NONE = "Tuner.restore() with None as its trainable raises a TuneError"
@@ -23,9 +24,13 @@ OF_TRAINER = (
     "Give it the function that a Tuner over a trainer is given today (RM405): Tuner.restore(path, trainable=...). A run"
     " of the trainer itself cannot go on."
 )
+# Run on Ray 2.60: ValueError for a run of a function, "Unknown trainable" from fit() for one of the trainer itself.
+BY_NAME = "No trainable is called {name} today: Tuner.restore() raises a ValueError, or fit() a TuneError."
+NAMES = {trainer.rpartition(".")[2] for trainer in TRAINERS | TORCH_TRAINERS}
 SHIFTED = "The second argument of Tuner.restore() is the trainable today: this raises an error."
 OLD = OF_RESTORED[0]
 GONE = f"Tuner.restore({OLD}=) raises a TypeError since Ray 2.5"
+REGISTER = ("ray.tune.register_trainable", "ray.tune.registry.register_trainable")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.alias)
 
 
@@ -41,8 +46,11 @@ def restored_tuners(context: Context) -> None:
             continue
         given_now = argument(call, 1, "trainable")
         if has_unpacking(call) or not is_none(given_now):
-            if isinstance(module.constant(given_now), bool):  # resume_unfinished= of Ray 2.0 to 2.2
+            name = module.constant(given_now)
+            if isinstance(name, bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
+            elif isinstance(name, str) and name in NAMES and not any(module.calls(*REGISTER)):
+                context.manual(RM420, call, BY_NAME.format(name=name), OF_TRAINER)
             continue
         refused = REFUSED if given_now is None else REFUSED_NONE
         tuners = [TunerCall(module, tuner) for tuner in module.calls(*TUNERS)]

@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.projects.project import Project
-from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.projects.project_uses import Uses, answer, uses_of
 from raymigrate.facts.ray_data.preprocessors import CHAINS
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
@@ -25,6 +25,17 @@ def may_become_function(project: Project | None, definition: Definition) -> bool
         )
 
     return answer(project, "only for trainers", definition, only_for_trainers)
+
+
+def other_readers(definition: Definition) -> list[str]:
+    """The other files of the project that do more with a preprocessor of this one than give it to trainers."""
+    home = definition.module
+    if home.project is None or not home.path or not has_place(definition):
+        return []
+    called = definition.function is not None
+    reads = [read for read in uses_of(home.project, definition).reads if read[0].path != home.path]
+    found = {user.path for user, node in reads if not _goes_to_trainers(user, node, called=called)}
+    return sorted(map(home.project.name, found))
 
 
 def has_place(definition: Definition) -> bool:

@@ -31,7 +31,7 @@ from raymigrate.facts.values.calls import configuration_for
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
-from raymigrate.facts.values.own_classes import COPIES
+from raymigrate.facts.values.own_classes import COPIES, classes_made
 
 MAKERS = ("dict", "OrderedDict")
 # What makes a dict of the fields of an object: functions, and methods of pydantic's models.
@@ -365,7 +365,7 @@ def _classes(module: Module, node: ast.expr, depth: int) -> Iterator[tuple[Modul
         home, made = source.module, source.node
         if isinstance(made, ast.Call):
             found = class_named(home, made.func)
-            yield from [found] if found is not None else []
+            yield from [found] if found is not None else [(home, own) for own in classes_made(home, made)]
         elif isinstance(made, ast.Name):
             bound = home.definition(made)
             around = home.parent_of.get(bound) if bound is not None else None

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.values.arguments import argument, called_name, has_starred, has_unpacking, is_method_call
+from raymigrate.facts.values.arguments import (
+    argument,
+    called_name,
+    has_starred,
+    has_unpacking,
+    is_method_call,
+    keyword_argument,
+)
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import given_back, is_drawn, returned_by
@@ -181,7 +188,9 @@ def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
     if not isinstance(value, ast.Call) or name not in FIELDS:
         return value
     place = FIELDS[name]
-    return argument(value, len(value.args) if place is None else place, "default")
+    default = argument(value, len(value.args) if place is None else place, "default")
+    factory = keyword_argument(value, "default_factory")
+    return factory.body if default is None and isinstance(factory, ast.Lambda) else default
 
 
 def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind | None:
@@ -295,8 +304,10 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     if module.qualified(made.func) in NAMESPACES:
         given = argument(made, len(made.args), name)
         return Behind([Source(module, given)], whole=True) if given is not None else UNKNOWN
-    if home is None or has_unpacking(made):
+    if home is None:
         return UNKNOWN
+    if has_unpacking(made):  # which may give it another value
+        return Behind(_of_class(*home, name, elsewhere=elsewhere).found)
     fields = [
         node.target.id for node in home[1].body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
