@@ -1,4 +1,4 @@
-"""RM854, --to-accelerate: fixed numbers of steps in a schedule that is prepared, where a script had a DistributedSampler.
+"""RM854, --to-accelerate: fixed numbers of steps in a prepared schedule, where a script had a DistributedSampler.
 
 Before, 100 were 100 steps of the optimizer in each of N processes; a prepared scheduler is through them after 100/N.
 """

@@ -1,7 +1,7 @@
 """The fixed numbers of steps in a schedule that is prepared, in a script that counted the steps of each process.
 
-A prepared scheduler takes N steps at a time (accelerate/scheduler.py, 1.15). What is counted of a loader becomes N times
-as much where its DistributedSampler goes; a number of steps that is written down stays as it is.
+A prepared scheduler takes N steps at a time (accelerate/scheduler.py, 1.15). What is counted of a loader becomes N
+times as much where its DistributedSampler goes; a number of steps that is written down stays as it is.
 """
 
 import ast

@@ -36,8 +36,8 @@ ALL_WARM_UP = (
     "With N processes a prepared scheduler takes N steps at a time: its warm-up, a number of steps, is multiplied by N."
 )
 FIXED = (
-    "With N processes `{}` takes N steps at a time, and its length grows with the batches that are counted for it: {} in"
-    " it stays what it was, and is reached after 1/N of the optimizer's steps that it took before."
+    "With N processes `{}` takes N steps at a time, and its length grows with the batches that are counted for it: {}"
+    " in it stays what it was, and is reached after 1/N of the optimizer's steps that it took before."
 )
 MULTIPLY = "Multiply each such number by accelerator.num_processes for the scheduler."
 # prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
