@@ -65,7 +65,7 @@ def tensor_kinds(context: Context) -> None:
 
 
 def _asked(module: Module, call: ast.Call, position: int | None) -> tuple[object, ast.AST] | None:
-    """The tensors that are gone and that a call asks for, and where it says so, in this file; None where there are none.
+    """The tensors that are gone and that a call asks for, and where in this file it says so; None where it does not.
 
     Args:
         module: The module.
