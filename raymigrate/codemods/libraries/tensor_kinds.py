@@ -87,8 +87,8 @@ def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
         yield call, name, _position(name)
     for call in may_call_own_class(module):
         line = constructors(module, call) if _may_make_collator(module, call) else []
-        name = next((found for found in line if isinstance(found, str) and COLLATORS.fullmatch(found)), None)
-        if name is None or not reaches(line, ARGUMENT, lambda found: COLLATORS.fullmatch(found) is not None):
+        name = next((found for found in line if isinstance(found, str) and COLLATORS.fullmatch(found)), "")
+        if not name or not reaches(line, ARGUMENT, lambda found: COLLATORS.fullmatch(found) is not None):
             continue
         position = _position(name) if line[0] == name or not any(map(_has_constructor, line)) else None
         is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
