@@ -36,3 +36,23 @@ def test_functions_that_call_each_other_are_asked_once_each() -> None:
     )
     [shown] = module.named_calls("print")
     assert is_for_first_rank(module, shown)  # by 2 ** 39 ways
+
+
+@pytest.mark.parametrize(
+    ("test", "is_alone"),
+    [
+        ("0 <= rank < 1", True),
+        ("-1 < rank <= 0", True),
+        ("0 == rank == 0", True),
+        ("0 <= rank < 2", False),
+        ("0 < rank < 8", False),
+        ("0 <= rank < size", False),
+        ("rank == local_rank", False),
+        ("0 <= other < 1", False),
+    ],
+)
+def test_a_rank_between_two_numbers(test: str, *, is_alone: bool) -> None:
+    start = "import torch.distributed as dist\nrank = dist.get_rank()\nlocal_rank = dist.get_node_local_rank()\n"
+    module = Module(f"{start}if {test}:\n    print(1)\n")
+    [shown] = module.named_calls("print")
+    assert is_for_first_rank(module, shown) is is_alone

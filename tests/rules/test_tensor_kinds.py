@@ -78,6 +78,23 @@ from ray.air import session
 from transformers import DataCollatorForSeq2Seq, DataCollatorWithPadding, DefaultDataCollator, default_data_collator
 from transformers.data.data_collator import DataCollatorForLanguageModeling as Masks
 
+OPTIONS = {{"return_tensors": "tf", "padding": True}}
+
+
+class Plain(DataCollatorWithPadding):
+    pass
+
+
+class HandsOn(DataCollatorWithPadding):
+    def __init__(self, number, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+class Keeps(DataCollatorWithPadding):
+    def __init__(self, tokenizer, return_tensors="np"):
+        super().__init__(tokenizer)
+        self.kind = return_tensors
+
 
 def train_func(tokenizer, rows):
     session.report({{"loss": 1.0}})
@@ -94,6 +111,13 @@ def train_func(tokenizer, rows):
         ('transformers.DataCollatorWithPadding(tokenizer, return_tensors="tf")', "raises a ValueError at its first"),
         ('default_data_collator(rows, return_tensors="tf")', "default_data_collator gives None today"),
         ('DefaultDataCollator(return_tensors="tf")', "DefaultDataCollator gives None today"),
+        ('DataCollatorWithPadding(tokenizer, True, None, None, "tf")', "raises a ValueError at its first batch"),
+        ('default_data_collator(rows, "tf")', "default_data_collator gives None today"),
+        ('DefaultDataCollator("tf")', "DefaultDataCollator gives None today"),
+        ("DataCollatorWithPadding(tokenizer, **OPTIONS)", "raises a ValueError at its first batch"),
+        ('Plain(tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
+        ('Plain(tokenizer, True, None, None, "tf")', "raises a ValueError at its first batch"),
+        ('HandsOn(3, tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
     ],
 )
 def test_a_collator_makes_none_of_them_either(call: str, message: str) -> None:
@@ -109,7 +133,28 @@ def test_a_collator_makes_none_of_them_either(call: str, message: str) -> None:
         "DataCollatorWithPadding(tokenizer)",
         'DataCollatorOfMine(tokenizer, return_tensors="tf")',
         'default_data_collator(rows, return_tensors="pt")',
+        'DataCollatorWithPadding(tokenizer, True, "tf")',  # another argument
+        'Keeps(tokenizer, return_tensors="tf")',
     ],
 )
 def test_other_collators_are_left_alone(call: str) -> None:
     assert not converted(COLLATES.format(call=call)).lines("RM705", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'super().__init__(tokenizer, return_tensors="tf")',
+        'DataCollatorWithPadding.__init__(self, tokenizer, 1, 2, 3, "tf")',
+    ],
+)
+def test_a_class_that_asks_its_base_for_them_is_told_there(call: str) -> None:
+    own = f"class Own(DataCollatorWithPadding):\n    def __init__(self, tokenizer):\n        {call}\n"
+    outcome = converted(COLLATES.format(call="Own(tokenizer)") + own)
+    assert len(outcome.lines("RM705", Kind.MANUAL)) == 1
+
+
+def test_a_tokenizer_that_is_given_them_in_a_dict() -> None:
+    assert told('tokenizer(texts, **{"return_tensors": "tf", "padding": True})') == 2
+    assert told('tokenizer(texts, **{"return_tensors": "pt"})') == 1
+    assert told("tokenizer(texts, **other)") == 1

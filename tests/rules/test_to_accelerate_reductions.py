@@ -193,7 +193,7 @@ def test_a_sampler_that_is_returned_beside_its_loader_goes(loaders: str, epoch: 
 @pytest.mark.parametrize(
     ("loaders", "epoch"),
     [
-        ("loader, sampler = loaders(4)", "print(len(sampler))"),
+        ("loader, sampler = loaders(4)", "print(sampler.num_samples)"),
         ("pair = loaders(4)\n    loader, sampler = pair", "sampler.set_epoch(epoch)"),
         ("loader, sampler = loaders(4)", "start(loader, sampler)"),
         ("kept = {}\n    loader, kept['train'] = loaders(4)", "kept['train'].set_epoch(epoch)"),
@@ -203,6 +203,11 @@ def test_a_sampler_that_is_used_otherwise_is_in_the_way(loaders: str, epoch: str
     found = outcome(loaders=loaders, epoch=epoch)
     assert "accelerator" not in found.text
     assert any("a DistributedSampler, is used outside of its DataLoader" in message for message in found.messages)
+
+
+def test_the_length_of_one_that_is_shown_is_that_of_its_rows() -> None:
+    text = outcome(loaders="loader, sampler = loaders(4)", epoch="print(len(sampler))").text
+    assert "print(math.ceil(len(rows) / accelerator.num_processes))" in text
 
 
 METER = """\

@@ -75,6 +75,8 @@ def lines(rule: str, given: str, of_method: str = "rows") -> list[int]:
     "given",
     [
         'rows.map_batches(functools.partial(clean, column="text"))',
+        'rows.map_batches(functools.partial(functools.partial(clean), column="text"))',
+        "rows.map_batches(functools.partial(functools.partial(lambda a, b, batch: clean(batch, a), 'text'), 2))",
         "rows.map_batches(functools.partial(clean, **options))",
         "rows.map_batches(lambda batch: clean(batch))",
         'rows.map_batches(lambda batch: clean(frame=batch, column="text"))',
@@ -113,6 +115,8 @@ def test_a_method_of_the_object_is_seen(of_method: str) -> None:
         'rows.map_batches(lambda batch: clean(pd.DataFrame(batch), "text"))',
         'rows.map_batches(functools.partial(add, "n"))',  # the batch is the column there
         "rows.map_batches(functools.partial(clean, frame=known))",
+        "rows.map_batches(functools.partial(functools.partial(clean, frame=known)))",
+        "rows.map_batches(functools.partial(functools.partial(clean, *options), 'text'))",
         "rows.map_batches(copied)",
         "rows.map_batches(loop)",
         "rows.map_batches(functools.partial(clean, *options))",

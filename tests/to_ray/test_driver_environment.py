@@ -111,3 +111,25 @@ def test_a_variable_of_what_workers_read_is_set_there(set_up: str, line: str, no
     assert line in trains
     assert ("os.environ" in trains) is bool(line)
     assert any("after their imports" in finding.message for finding in result.findings) is noted
+
+
+OTHERS = "Workers may run on other GPUs than those that CUDA_VISIBLE_DEVICES names here"
+
+
+@pytest.mark.parametrize(
+    ("set_up", "is_told"),
+    [
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', True),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = os.getenv("GPUS")', True),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = ""', False),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "-1"', False),
+        ('os.environ["MASTER_PORT"] = "29500"', False),
+    ],
+)
+def test_a_choice_of_gpus_that_goes_is_told(set_up: str, *, is_told: bool) -> None:
+    script = SCRIPT.format(define="", set_up=set_up)
+    result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
+    assert result.after is not None and set_up not in result.after
+    assert any(OTHERS in f.message for f in result.findings) is is_told
+    [gone] = [f for f in result.findings if f.code == "RM801" and " goes: Ray " in f.message]
+    assert ("gives each worker its GPUs" in gone.message) is ("CUDA" in set_up)

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.options import Options
 from raymigrate.cli import main
+from raymigrate.run.engine import convert
 from tests.rules.scripts import converted
 
 LOOP = """\
@@ -308,3 +310,35 @@ def _said_of_class(folder: Path, other: str, text: str = CLASS) -> str:
     result = CliRunner().invoke(main, ["--to-ray", str(folder)], catch_exceptions=False)
     assert "ray.train" in (folder / "train.py").read_text()
     return " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("place", "start", "lines", "command"),
+    [
+        ("pkg/train.py", "from .job import build, rows\n", {}, "python -m pkg.train"),
+        ("pkg/sub/train.py", "from ..job import build, rows\n", {}, "python -m pkg.sub.train"),
+        ("pkg/train.py", "from pkg.job import build, rows\n", {}, "python train.py"),
+        (
+            "pkg/train.py",
+            "from pkg.job import build, rows\n",
+            {"run.sh": "python -m pkg.train\n"},
+            "python -m pkg.train",
+        ),
+        ("train.py", "from job import build, rows\n", {"run.sh": "python -u train.py\n"}, "python train.py"),
+        ("train.py", "from job import build, rows\n", {"run.sh": "python -m pkg.other\n"}, "python train.py"),
+    ],
+)
+def test_a_module_of_a_package_is_started_as_one(
+    place: str, start: str, lines: dict[str, str], command: str, tmp_path: Path
+) -> None:
+    script = tmp_path / place
+    script.parent.mkdir(parents=True, exist_ok=True)
+    for folder in script.parents:
+        if folder == tmp_path:
+            break
+        (folder / "__init__.py").touch()
+    script.write_text(start + LOOP)
+    for name, text in lines.items():
+        (tmp_path / name).write_text(text)
+    result = convert(script.read_text(), str(script), options=Options(to_ray=True))
+    assert any(f"It is started with `{command}` now" in finding.message for finding in result.findings)

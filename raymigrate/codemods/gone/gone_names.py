@@ -5,9 +5,10 @@ ever had it.
 """
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from raymigrate.base.findings import Kind, Rule
+from raymigrate.base.words import listed
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
@@ -116,10 +117,19 @@ def _report_uses(context: Context, kept: Collection[int]) -> set[tuple[ast.stmt,
         name = gone_part(moved)
         if name is not None and not is_guarded(context.module, node, name.rpartition(".")[2]):
             report_gone(context, node, name, moved)
-    for (statement, name), used in failing.items():
-        advice = dict.fromkeys(filter(None, map(advice_on, used)))
-        context.manual(RM692, statement, f"{_failing(name)}.", " ".join(advice) or None)
+    _tell_failing(context, failing)
     return set(failing)
+
+
+def _tell_failing(context: Context, failing: Mapping[tuple[ast.stmt, str], Sequence[str]]) -> None:
+    """Reports imports that fail; of names of one import, for which the same is to be done, once."""
+    alike: dict[tuple[ast.stmt, str, str], list[str]] = {}
+    for (statement, name), used in failing.items():
+        advice = " ".join(dict.fromkeys(filter(None, map(advice_on, used))))
+        alike.setdefault((statement, advice or name, _error(name)), []).append(name)
+    for (statement, advice, error), names in alike.items():
+        what = f"{listed(names)} {'is' if len(names) == 1 else 'are'} gone: this import raises {error}"
+        context.manual(RM692, statement, f"{what}.", None if advice in names else advice)
 
 
 def _failing_import(module: Module, reference: Reference) -> ast.stmt | None:

@@ -16,7 +16,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import argument, every_origin, is_method_call, origins, sources, trailing_text
+from raymigrate.facts.values import Source, argument, is_method_call, origins, sources, trailing_text
+from raymigrate.facts.values.items import items_of
 
 RM756 = Rule(
     "RM756",
@@ -36,6 +37,7 @@ SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "e
 PLAIN_OF_NUMPY = frozenset(
     {"ndim", "size", "shape", "isscalar", "allclose", "array_equal", "array_equiv", "issubdtype"}
 )
+PLAIN_METHODS = frozenset({"item", "tolist", "tobytes", "dumps"})  # the same of its arrays and numbers
 MAX_STEPS = 20  # of a chain of methods
 SWITCHES = ("weights_only", "pickle_module", None)
 
@@ -100,15 +102,27 @@ def _paths_with_objects(module: Module) -> Iterator[ast.expr]:
             yield path
 
 
-def _is_of_numpy(module: Module, value: ast.expr) -> bool:
-    """Whether a value surely is an array or a number of NumPy."""
-    return every_origin(module, value, lambda home, made: isinstance(made, ast.Call) and _gives_numpy(home, made))
+def _is_of_numpy(module: Module, value: ast.expr, depth: int = 0) -> bool:
+    """Whether a value surely is an array or a number of NumPy, or a list or dict of them."""
+    made = module.origins(value) if depth < MAX_STEPS else []
+    return bool(made) and all(_is_made_by_numpy(source, depth + 1) for source in made)
 
 
-def _gives_numpy(module: Module, call: ast.Call) -> bool:
+def _is_made_by_numpy(source: Source, depth: int) -> bool:
+    if isinstance(source.node, ast.Call):
+        return _gives_numpy(source.module, source.node, depth)
+    return any(_is_of_numpy(item.module, item.node, depth) for item in items_of(source))
+
+
+def _gives_numpy(module: Module, call: ast.Call, depth: int) -> bool:
     name = module.qualified(call.func)
+    if name is None and isinstance(call.func, ast.Attribute):
+        if call.func.attr in PLAIN_METHODS:
+            return False
+        of_tensor = is_method_call(call, "numpy") and not call.args
+        return of_tensor or _is_of_numpy(module, call.func.value, depth)
     if name is None:
-        return is_method_call(call, "numpy") and not call.args
+        return False
     return name.startswith("numpy.") and name.rpartition(".")[2] not in PLAIN_OF_NUMPY
 
 

@@ -5,6 +5,7 @@ Collators raise one too when they make a batch; the two default ones return None
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
@@ -13,7 +14,24 @@ from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, every_origin, is_method_call
+from raymigrate.facts.values import (
+    called_name,
+    class_named,
+    every_origin,
+    is_method_call,
+    keyword_named,
+    last_name,
+    unpacked_dicts,
+)
+from raymigrate.facts.values.carried import values_given
+from raymigrate.facts.values.constructors import (
+    constructor_of,
+    constructors,
+    is_dataclass,
+    may_call_own_class,
+    reaches,
+)
+from raymigrate.knowledge.libraries import constructor, function_of, look_up
 
 ARGUMENT = "return_tensors"
 GONE = ("tf", "jax")
@@ -24,22 +42,77 @@ METHODS = ("__call__", "apply_chat_template", "batch_encode_plus", "encode", "en
 ADVICE = 'Write "np" and make the tensors of the arrays; or "pt" for PyTorch.'
 
 
-@codemod(ARGUMENT, phase=Phase.LIBRARIES)
+@codemod(ARGUMENT, r"\w*DataCollator\w*", "default_data_collator", phase=Phase.LIBRARIES)
 def tensor_kinds(context: Context) -> None:
     """Tells of tokenizers, processors and collators that are asked for tensors that they no longer make."""
     module = context.module
-    for call, keyword in module.keywords(ARGUMENT):
-        kind = module.constant(keyword.value)
-        if kind not in GONE or is_guarded(module, keyword, ARGUMENT):
+    unpacking = (call for call in module.of_type(ast.Call) if unpacked_dicts(call))
+    for call in dict.fromkeys([*(call for call, _ in module.keywords(ARGUMENT)), *unpacking]):
+        asked = _asked(module, call, None)
+        if asked is not None and every_origin(module, _called(call), _is_made_by_library):
+            kind, place = asked
+            context.manual(RM705, place, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
+    for call, name, position in _collators(module):
+        asked = _asked(module, call, position)
+        if asked is None:
             continue
-        if every_origin(module, _called(call), _is_made_by_library):
-            context.manual(RM705, keyword, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
-        elif DEFAULT_COLLATORS.fullmatch(named := module.qualified(call.func) or ""):
-            message = f'With {ARGUMENT}="{kind}" {named.rpartition(".")[2]} gives None today, and no batch.'
-            context.manual(RM705, keyword, message, ADVICE)
-        elif COLLATORS.fullmatch(named):
+        kind, place = asked
+        if DEFAULT_COLLATORS.fullmatch(name):
+            message = f'With {ARGUMENT}="{kind}" {name.rpartition(".")[2]} gives None today, and no batch.'
+        else:
             message = f'A collator with {ARGUMENT}="{kind}" raises a ValueError at its first batch today.'
-            context.manual(RM705, keyword, message, ADVICE)
+        context.manual(RM705, place, message, ADVICE)
+
+
+def _asked(module: Module, call: ast.Call, position: int | None) -> tuple[object, ast.AST] | None:
+    """The tensors that are gone and that a call asks for, and where in this file it says so; None where it does not.
+
+    Args:
+        module: The module.
+        call: The call.
+        position: The place of the argument; None where it has a name only.
+    """
+    for source in values_given(module, call, ARGUMENT, position):
+        kind = source.module.constant(source.node)
+        if kind in GONE and not is_guarded(module, call, ARGUMENT):
+            place = source.node if source.module is module and module.statement(source.node) else call
+            return kind, keyword_named(call, ARGUMENT) or place
+    return None
+
+
+def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
+    """What makes collators of transformers, or calls one that is a function: with its name and the argument's place."""
+    for call in module.calls_if(lambda name: DEFAULT_COLLATORS.fullmatch(name) or COLLATORS.fullmatch(name)):
+        name = called_name(module, call)
+        yield call, name, _position(name)
+    for call in may_call_own_class(module):
+        line = constructors(module, call) if _may_make_collator(module, call) else []
+        name = next((found for found in line if isinstance(found, str) and COLLATORS.fullmatch(found)), "")
+        if not name or not reaches(line, ARGUMENT, lambda found: COLLATORS.fullmatch(found) is not None):
+            continue
+        position = _position(name) if line[0] == name or not any(map(_has_constructor, line)) else None
+        is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
+        yield call, name, position + 1 if is_of_class and position is not None else position  # after `self`
+
+
+def _may_make_collator(module: Module, call: ast.Call) -> bool:
+    """Whether a call is worth a look: no other file is read for what has another name and is not given the argument."""
+    if is_method_call(call, "__init__") or class_named(module, call.func, elsewhere=False) is not None:
+        return True
+    return keyword_named(call, ARGUMENT) is not None or "Collat" in last_name(call.func)
+
+
+def _has_constructor(found: object) -> bool:
+    return isinstance(found, tuple) and (constructor_of(found[1]) is not None or is_dataclass(found[1]))
+
+
+def _position(name: str) -> int | None:
+    """The place of the argument among those of a collator of transformers; None where it has none, or is not known."""
+    place = look_up(name).place
+    function = function_of(place)
+    parameters = (function.parameters if function is not None else constructor(place)) or ()
+    is_ordered = ARGUMENT in parameters and not any(one.startswith("*") for one in parameters)
+    return parameters.index(ARGUMENT) if is_ordered else None
 
 
 def _called(call: ast.Call) -> ast.expr:

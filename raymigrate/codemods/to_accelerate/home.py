@@ -16,6 +16,8 @@ from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 Block = list[ast.stmt]
 
+ONE_AT_A_TIME = "convert them one at a time: each in a file of its own, with what they share in a third"
+
 
 def blocks_around(module: Module, node: ast.AST) -> Iterator[tuple[Block, int]]:
     """The blocks that a node is in, from the innermost one, each with the position of its statement there."""
@@ -61,7 +63,7 @@ class Home(Side):
             lines = own_lines(self.module, *map(training.made_at, optimizers))
             names = ", ".join(f"`{name}`" for name in self._shared_names())
             share = f" share {names}" if names else ""
-            reason = f"two trainings in one script ({lines}){share}; convert them one at a time"
+            reason = f"two trainings in one script ({lines}){share}; {ONE_AT_A_TIME}"
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
         self.is_constructor = False
@@ -109,7 +111,7 @@ class Home(Side):
                 return block, last
             if trains and trains[0] > first:
                 reason = "two trainings in one script, one after the other, share an optimizer's name"
-                raise Refusal(block[trains[0]], f"{reason}; convert them one at a time")
+                raise Refusal(block[trains[0]], f"{reason}; {ONE_AT_A_TIME}")
             if self.view is not None and self.view.constructor is not None and block is self.view.constructor.body:
                 self.is_constructor = True
                 return block, last
@@ -162,7 +164,7 @@ class Home(Side):
         for call in self.training.backwards:
             if call not in reached:
                 lines = own_lines(self.module, self.block[self.start], call)
-                reason = f"two trainings in one script ({lines}); convert them one at a time"
+                reason = f"two trainings in one script ({lines}); {ONE_AT_A_TIME}"
                 raise Refusal(call, reason)
 
     def _check_early(self) -> None:

@@ -30,6 +30,9 @@ OTHER_LOOPS = {
     "horovod": "trains with Horovod",
 }
 
+# What takes the steps of such a loop in the place of an optimizer.
+OTHER_STEPS = ("deepspeed.initialize", "torch_xla.core.xla_model.optimizer_step")
+
 # What of accelerate has nothing to do with processes, devices and what is prepared.
 APART = ("accelerate.utils.set_seed", "accelerate.utils.random.", "accelerate.logging.", "accelerate.__version__")
 # What accelerate has for calls of torch.distributed that are left: none of them is the same call under another name.
@@ -50,10 +53,12 @@ TESTS = frozenset({"cast", "isinstance", "issubclass"})
 
 
 def is_native(training: Training) -> bool:
-    """Whether a module works out gradients for the steps of an optimizer itself, without an Accelerator."""
+    """Whether a module works out gradients for the steps of an optimizer, or an engine, without an Accelerator."""
     roots = {root for root, _ in imported(training.module)}
     if "torch" not in roots or training.module.references_within(*ACCELERATORS):
         return False
+    if training.backwards and any(training.module.calls(*OTHER_STEPS)):
+        return True
     # `anything.backward(loss)` may be of an Accelerator that comes from another file.
     if not any("accelerate" not in roots or not call.args for call in training.backwards):
         return False

@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.gathered_lists import ALL_GATHER
 from raymigrate.codemods.to_accelerate.returned_samplers import ReturnedSamplers
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.sampler_lengths import show_length
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -200,7 +201,8 @@ class Samplers(Side):
         reads = [read for read in self.variables.reads(variable) if not changes.is_gone(read)]
         for read in reads:
             if any(self.module.statement(binding.node) in statements for binding in reaching(self.module, read)):
-                raise Refusal(read, f"`{variable.name}`, a DistributedSampler, is used outside of its DataLoader")
+                if not show_length(changes, read):
+                    raise Refusal(read, f"`{variable.name}`, a DistributedSampler, is used outside of its DataLoader")
         for binding in self.variables.bindings(variable) if not reads else ():
             statement = self.module.statement(binding)
             value = self.module.assigned(binding)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.fixed_steps import fixed_steps
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS
@@ -34,6 +35,11 @@ WARM_UP = "num_warmup_steps"
 ALL_WARM_UP = (
     "With N processes a prepared scheduler takes N steps at a time: its warm-up, a number of steps, is multiplied by N."
 )
+FIXED = (
+    "With N processes `{}` takes N steps at a time, and its length grows with the batches that are counted for it: {}"
+    " in it stays what it was, and is reached after 1/N of the optimizer's steps that it took before."
+)
+MULTIPLY = "Multiply each such number by accelerator.num_processes for the scheduler."
 # prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
 OF_ANOTHER_KIND = (
     "`{}` counts the batches of one process alone, and its class is not made from LRScheduler: prepare() would leave it"
@@ -99,7 +105,8 @@ class Schedules:
                     " takes as many steps at a time."
                 )
                 self._note_given(variable, makers, changes)
-                self._warm_up(makers, changes)
+                grown = self._warm_up(makers, changes)
+                self._tell_fixed(variable, makers, grown, changes)
                 if any(map(self._is_of_unknown_kind, makers)):
                     changes.note(RM854, made, OF_UNKNOWN_KIND.format(variable.name))
                 self._tell_old_states(variable, changes)
@@ -107,12 +114,16 @@ class Schedules:
         self.chosen.prepare(changes, found)
         return found
 
-    def _warm_up(self, makers: list[ast.Call], changes: Changes) -> None:
+    def _warm_up(self, makers: list[ast.Call], changes: Changes) -> set[ast.AST]:
         """Keeps a warm-up that is a number of steps, where the script has a DistributedSampler.
 
         A prepared schedule takes N steps at a time. Its length counts batches, which are N times those of the sampler
         now. A number of steps stays what it was, and so would end N times too early.
+
+        Returns:
+            The warm-ups that are multiplied.
         """
+        grown = set[ast.AST]()
         for maker in makers if any(self.module.calls(*SAMPLERS)) else ():
             name = called_name(self._home(maker), maker)
             steps = argument(maker, 2 if name.endswith(".get_scheduler") else 1, WARM_UP)
@@ -121,6 +132,27 @@ class Schedules:
                 continue
             changes.converted(RM854, steps, ALL_WARM_UP)
             changes.wrap(steps, "$part * accelerator.num_processes")
+            grown.add(steps)
+        return grown
+
+    def _tell_fixed(
+        self, variable: Variable, makers: list[ast.Call], grown: Collection[ast.AST], changes: Changes
+    ) -> None:
+        """Tells of the numbers of steps in a schedule that stay, where the script has a DistributedSampler.
+
+        Args:
+            variable: The scheduler.
+            makers: What makes it.
+            grown: The numbers that are multiplied.
+            changes: The edits.
+        """
+        if not any(self.module.calls(*SAMPLERS)):
+            return
+        places = (place for maker in makers for place in fixed_steps(self._home(maker), maker))
+        numbers = dict.fromkeys(f"`{ast.unparse(node)}`" for _, node in places if node not in grown)
+        if numbers:
+            message = FIXED.format(variable.name, " and ".join(numbers))
+            changes.manual(RM854, self.training.made_at(variable), message, MULTIPLY)
 
     def _tell_old_states(self, variable: Variable, changes: Changes) -> None:
         """Tells where the state of a scheduler is loaded that a script with a DistributedSampler has saved."""

@@ -22,7 +22,7 @@ from raymigrate.codemods.to_ray.copied_frames import with_copies
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
-from raymigrate.codemods.to_ray.driver_environment import set_environment
+from raymigrate.codemods.to_ray.driver_environment import drop_launcher, set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -42,7 +42,6 @@ from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.own_arguments import name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
 from raymigrate.codemods.to_ray.prepared import RM829, prepares
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.read_variables import tell_read
@@ -189,7 +188,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_raced_downloads(context, RM828, outline)
     tell_command_line_helpers(context, RM828, outline)
     tell_read(context, RM820, outline)
-    drop_launcher(context, outline)
+    drop_launcher(context, RM820, outline)
     drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)
     if epochs.elsewhere and epochs.backward is not None:

@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, is_main_guard
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER, environment_set
-from raymigrate.facts.projects.environment import all_variables_set_within, value_set
+from raymigrate.facts.projects.environment import VISIBLE, all_variables_set_within, value_set
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
@@ -22,6 +22,32 @@ READ_ON_IMPORT = ("HF_", "HUGGINGFACE_", "TRANSFORMERS_")
 READ_LATER = ("HF_TOKEN",)
 READERS = ("transformers", "datasets", "huggingface_hub", "evaluate", "accelerate", "peft", "trl")
 GIVE = 'RunConfig(worker_runtime_env={"env_vars": {...}})'
+
+# Ray counts the GPUs that the variable names where a node of it starts (ray/_private/accelerators/nvidia_gpu.py, 2.60).
+OTHER_GPUS = (
+    f"Workers may run on other GPUs than those that {VISIBLE} names here. To keep to these, set it before Ray starts on"
+    " the machine: before `ray start`, or before python where the script starts Ray itself."
+)
+NO_GPUS = ("", "-1")
+
+
+def drop_launcher(context: Context, rule: Rule, outline: Outline) -> None:
+    """Takes out what Ray does for its workers.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    for step in outline.roles.staying(Role.LAUNCHER):
+        what = module.source(step).partition("(")[0].strip()
+        chooses = environment_set(module, step) == VISIBLE
+        does = "gives each worker its GPUs" if chooses else "starts the workers and joins them"
+        if context.converts(rule, step, f"{what} goes: Ray {does}."):
+            context.plan.statement(step).removed = True
+            if chooses and isinstance(step, ast.Assign) and module.constant(step.value) not in NO_GPUS:
+                context.note(rule, step, OTHER_GPUS)
 
 
 def set_environment(context: Context, rule: Rule, outline: Outline) -> None:

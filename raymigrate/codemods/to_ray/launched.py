@@ -25,6 +25,7 @@ from raymigrate.codemods.to_ray.launches import (
     may_read_file,
     named_files,
     plain_starts_of,
+    start_without_launcher,
 )
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.codemods.to_ray.outline import Outline
@@ -219,7 +220,7 @@ def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
     """Says how a converted script is started, where no line is seen that launched it; no launcher starts a notebook."""
     if is_notebook(context):
         return
-    command = f"`python {Path(context.path).name}`" if context.path else "python"
+    command = start_without_launcher(context.path, context.module)
     message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
     context.note(RM825, place, message)
 

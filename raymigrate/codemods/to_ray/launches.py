@@ -1,5 +1,6 @@
 """How a plain script was started: lines of its project, or of itself, that launch it, and accelerate's file there."""
 
+import ast
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from raymigrate.facts.projects.files import place_of
 from raymigrate.facts.projects.searched import Searched
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.packages import package_root
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 from raymigrate.files.script import UndecodableError
@@ -70,6 +72,26 @@ def launches_of(script: str, module: Module | None = None) -> list[Launch]:
 def plain_starts_of(script: str, module: Module | None = None) -> list[Launch]:
     """The lines there that start a script with python."""
     return [launch for launch in _starts_of(script, module) if launch.is_plain]
+
+
+def start_without_launcher(script: str, module: Module) -> str:
+    """What starts a script with python: as a line of the project does, or as a module of its package where it is one.
+
+    Args:
+        script: Its path; empty where it has none.
+        module: The script.
+    """
+    path = Path(script)
+    if not script:
+        return "python"
+    if lines := plain_starts_of(script, module):
+        return f"`{lines[0].command(path.name)}`"
+    folder = str(place_of(script).parent)
+    is_of_package = any(isinstance(line, ast.ImportFrom) and line.level for line in module.imports)
+    above = os.path.relpath(folder, package_root(folder)) if is_of_package else "."
+    if above == ".":
+        return f"`python {path.name}`"
+    return f"`python -m {'.'.join([*Path(above).parts, path.stem])}`"
 
 
 def _starts_of(script: str, module: Module | None) -> tuple[Launch, ...]:

@@ -21,7 +21,7 @@ from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_he
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
-from raymigrate.codemods.to_ray.driver_environment import set_environment
+from raymigrate.codemods.to_ray.driver_environment import drop_launcher, set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.given_schedules import tell_given_schedules
@@ -59,7 +59,7 @@ from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, tell_other_starts
-from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -227,7 +227,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
     tell_read(context, RM806, outline)
-    drop_launcher(context, outline)
+    drop_launcher(context, RM801, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)
     keep_log_settings(context, outline)
@@ -382,11 +382,3 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
         message = "On CPU workers each would train a model of its own; now ACCELERATE_USE_CPU is set for them."
         if context.converts(RM803, training.trains[0], message):
             outline.environment["ACCELERATE_USE_CPU"] = "true"
-
-
-def drop_launcher(context: Context, outline: Outline) -> None:
-    """Takes out what Ray does for its workers."""
-    for step in outline.roles.staying(Role.LAUNCHER):
-        what = context.module.source(step).partition("(")[0].strip()
-        if context.converts(RM801, step, f"{what} goes: Ray starts the workers and joins them."):
-            context.plan.statement(step).removed = True

@@ -15,6 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
+from raymigrate.codemods.tuner.tried_scaling import read_tried_scaling
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, may_give_dict, obstacles
 from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall
@@ -84,6 +85,7 @@ def tuners(context: Context) -> None:
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+            read_tried_scaling(context, RM405, tuner)
 
 
 @codemod("Tuner", phase=Phase.TUNERS)

@@ -122,13 +122,16 @@ class BatchFunction:
         """The function that `partial(function, ...)` fills arguments of, which are kept; anything else as it is."""
         self._filled: int | None = 0
         self._named = frozenset[str]()
-        call = None if isinstance(node, ast.FunctionDef) else module.value(node)
-        function = partial_of(module, call) if isinstance(call, ast.Call) else None
-        if function is None or not isinstance(call, ast.Call) or function is call.func:
-            return node
-        self._filled = None if has_starred(call.args) else len(call.args) - 1
-        self._named = frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
-        return function
+        for _ in range(DEEPEST):  # `partial(partial(function, 1), 2)`
+            call = None if isinstance(node, ast.FunctionDef) else module.value(node)
+            function = partial_of(module, call) if isinstance(call, ast.Call) else None
+            if function is None or not isinstance(call, ast.Call) or function is call.func:
+                break
+            is_seen = self._filled is not None and not has_starred(call.args)
+            self._filled = (self._filled or 0) + len(call.args) - 1 if is_seen else None
+            self._named |= frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
+            node = function
+        return node
 
     def _definition(self, node: ast.expr | ast.FunctionDef) -> ast.AST | None:
         if isinstance(node, ast.FunctionDef):

@@ -5,11 +5,15 @@ from collections.abc import Iterable
 
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
+from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.projects.settings import mappings
+from raymigrate.facts.projects.yaml_files import settings_text
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, every_origin, is_method_call, keyword_argument, origins
 
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
+PARSES_FILES = ("parse_json_file", "parse_yaml_file")
 GROUP = "torch.distributed.init_process_group"
 MOVES = ("to", "to_empty")
 # What works on GPUs alone, or picks one: a script that splits its batches over GPUs has some.
@@ -23,6 +27,8 @@ def asks_for_gpu(module: Module) -> bool:
     What it calls in other files of its project counts too.
     """
     if _places_itself(module) or asks_for_accelerator(module) or _asks(module, module.of_type(ast.Call)):
+        return True
+    if _asks_in_file(module):
         return True
     return any(_asks(home, calls_within(code)) for home, code in reached_elsewhere(module, module.of_type(ast.Call)))
 
@@ -42,6 +48,21 @@ def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
         if device is not None and (_is_gpu(module, device) or _is_numbered(module, call, device)):
             return True
         if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
+            return True
+    return False
+
+
+def _asks_in_file(module: Module) -> bool:
+    """Whether a file with the TrainingArguments of a script asks for a GPU: `parser.parse_json_file("args.json")`."""
+    for call, _ in module.method_calls(*PARSES_FILES) if module.path else ():
+        named = argument(call, 0, "json_file", "yaml_file")
+        path = file_named(module, named, module.path) if named is not None else None
+        try:
+            text = settings_text(path) if path is not None else ""
+        except (OSError, ValueError):
+            continue
+        keys = next(mappings(text), [])
+        if any(key.name in GPU_ARGUMENTS and (key.value or "").lower() == "true" for key in keys):
             return True
     return False
 

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.environment import variable_read
@@ -142,15 +143,20 @@ class MainProcess:
         return bool(found) and (not any(found) if first else all(found))
 
     def _outcomes(self, module: Module, test: ast.Compare, seen: Seen) -> Callable[[int], object] | None:
-        """What a comparison with a constant says of each number of a process; None where it is none of that kind."""
-        sides = [test.left, test.comparators[0]]
-        for is_turned, (rank, bound) in enumerate((sides, sides[::-1]) if len(test.ops) == 1 else ()):
-            known = module.constant(bound)
-            if known is ... or known is None or not self.is_rank(module, rank, seen):
-                continue
-            holds, as_given = COMPARES[type(test.ops[0])], str if _has_texts(known) else int
-            return lambda n: holds(known, as_given(n)) if is_turned else holds(as_given(n), known)
-        return None
+        """What a comparison with constants says of each number of a process; None where it is none of that kind."""
+        sides = [test.left, *test.comparators]
+        known = [module.constant(side) for side in sides]
+        others = [place for place, value in enumerate(known) if value is ... or value is None]
+        if len(others) != 1 or not self.is_rank(module, sides[others[0]], seen):
+            return None
+        as_given = str if any(map(_has_texts, known)) else int
+        compares = [COMPARES[type(op)] for op in test.ops]
+
+        def holds(number: int) -> bool:
+            values = [as_given(number) if place in others else value for place, value in enumerate(known)]
+            return all(compare(*pair) for compare, pair in zip(compares, pairwise(values), strict=True))
+
+        return holds
 
     def may_pass_by(self, module: Module, node: ast.AST) -> bool:
         """Whether an `if` keeps the main process from a node, or may do so: `if rank == world_size - 1`, `if rank`."""
