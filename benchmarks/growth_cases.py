@@ -209,6 +209,9 @@ NAMES = [
         },
     ),
     Case("attributes", 10_000, script("a.b_<n>.c = d.e_<n>.f\n")),
+    Case(
+        "loads by attributes of attributes", 300, script("m_<n>.a.b = torch.load(m_<n>.a.b)\n", f"import torch\n{USE}")
+    ),
     Case("attributes of one object", 300, script("self_.a_<n> = session.get_world_rank()\n", IMPORT)),
     Case(
         "old imports in a try", 200, script(f"try:\n    {IMPORT}except ImportError:\n    session = None\n", "", REPORT)

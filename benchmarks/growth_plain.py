@@ -82,6 +82,13 @@ if step == <n>:
 """
 
 
+def _functions_that_hand_on(number: int) -> dict[str, str]:
+    """Functions of which each gives its batch to the next; the first is given that of the loop."""
+    functions = "".join(f"def f_{n}(batch):\n    return f_{n + 1}(batch)\n\n\n" for n in range(number))
+    loop = NATIVE_LOOP.replace("in loader:\n", "in loader:\n        batch = f_0(batch)\n")
+    return {"train.py": NATIVE + functions + loop}
+
+
 def _case(name: str, files: Files, arguments: tuple[str, ...], size: int = 300) -> Case:
     return Case(name, size, files, arguments)
 
@@ -171,6 +178,7 @@ CASES = [
     *(_case(name, script(text, NATIVE, NATIVE_LOOP), TO_ACCELERATE) for name, text in PARTS_OF_A_LOOP.items()),
     *(_case(name, script(text, NATIVE + NATIVE_LOOP), TO_ACCELERATE) for name, text in BEHIND_A_LOOP.items()),
     *(_case(name, script(text, NATIVE + NATIVE_LOOP), TO_ACCELERATE) for name, text in INSIDE_A_LOOP.items()),
+    _case("functions that hand a batch on", _functions_that_hand_on, TO_ACCELERATE, 75),
     _case("cells of a native notebook", notebook("x_<n> = make(<n>).to(device)\n", NATIVE, NATIVE_LOOP), TO_ACCELERATE),
     _case("statements of a script, both steps", script("x_<n> = make(<n>).to(device)\n", NATIVE, NATIVE_LOOP), TO_BOTH),
     _case(

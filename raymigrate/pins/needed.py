@@ -99,7 +99,7 @@ def needed_still(text: str) -> list[Needed]:
     """What a script needs that may have been converted before, and that legacy code did not."""
     needed = {
         ACCELERATE: TRAINS.search(text) and trains_as_converted(text.encode(errors="replace")),
-        IMPORTED: IMPORTS_EVALUATE.search(text),
+        IMPORTED: "evaluate" in text and IMPORTS_EVALUATE.search(text),
         TORCHCODEC: "Audio" in text and AUDIO.search(text),
     }
     return [package for package, is_needed in needed.items() if is_needed]

@@ -165,7 +165,9 @@ def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
     if not isinstance(call.func, ast.Attribute):
         return
     owner, method = call.func.value, call.func.attr
-    named = _all_names(module, (k.value for k in call.keywords if NAMING.fullmatch(k.arg or "")))
+    named = frozenset[str]()
+    if call.keywords:
+        named = _all_names(module, (k.value for k in call.keywords if NAMING.fullmatch(k.arg or "")))
     if method in ("get", "pop") and call.args:
         outcome = RAISES if method == "pop" and len(call.args) == 1 and not call.keywords else DEFAULT
         yield Lookup(owner, _names(module, call.args[0]), outcome)

@@ -24,6 +24,7 @@ class Order:
         self.variables = training.variables
         self.home = home
         self.view = self.module if isinstance(self.module, ObjectView) else None
+        self._later: set[ast.AST] = set()  # functions that are called later; many may call each other
 
     def holds(self, node: ast.AST) -> bool:
         """Whether code runs after the models were prepared, and sees them so."""
@@ -54,9 +55,14 @@ class Order:
             if place is not None:
                 return self.home.setup < place <= self.home.end
             return self.module.start(node) > self.module.start(block[self.home.setup])
+        if function in self._later:
+            return True
         if not isinstance(function, ast.FunctionDef) or function in seen:
             return False
-        return any(self._is_later(call, seen | {function}) for call in self.module.calls_of(function))
+        found = any(self._is_later(call, seen | {function}) for call in self.module.calls_of(function))
+        if found and self.view is None:  # of an object it depends on what was seen
+            self._later.add(function)
+        return found
 
     def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         """Whether code runs when the object that trains is there."""

@@ -130,10 +130,10 @@ class Packed:
     def _tell_of_others(self, changes: Changes) -> None:
         """Tells of models from other files of the project that pack sequences by lengths which the loop left there."""
         for call in self.module.of_type(ast.Call):
-            values = all_arguments(call)
+            path = self._packs_in(call.func)  # most calls end here: where their arguments come from is a longer way
+            values = all_arguments(call) if path else []
             reads = [v for v in values if isinstance(v, ast.Name) and self.training.batch_of(v) and self._stayed(v)]
-            path = self._packs_in(call.func) if reads and self.training.batch_of(reads[0]) <= self.loaders else ""
-            if path:
+            if reads and self.training.batch_of(reads[0]) <= self.loaders:
                 changes.manual(
                     RM858,
                     reads[0],

@@ -1,10 +1,11 @@
 """What a native PyTorch script trains, with what, and on which data: the facts that the conversion rests on."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.codemods.to_accelerate.batches import Batches
 from raymigrate.codemods.to_accelerate.item_givers import ITERATORS, gives_items, held
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
@@ -12,13 +13,11 @@ from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
-from raymigrate.facts.values import argument, called_name, class_named, free_name, reaching
+from raymigrate.facts.values import argument, called_name, class_named, free_name
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
 BARS = ("tqdm", "trange")
-# Methods of a tensor, or of a batch, whose result is not on its device.
-OFF_DEVICE = frozenset({"cpu", "numpy", "tolist", "item", "keys", "size", "dim", "numel"})
 
 
 @dataclass(frozen=True)
@@ -330,64 +329,12 @@ class Training:
                 return found[0] if found and all(found) else None
         return None
 
-    # -- batches -------------------------------------------------------------------------------
-
     @cached_property
-    def _loader_of_target(self) -> dict[ast.AST, ast.expr]:
-        """The loader that gives a loop its batches, by what gets a batch and by each part of that."""
+    def _batches(self) -> Batches:
         pairs = [pair for loop in self.loops for pair in loop.loaders]
-        return {part: loader for loader, to in reversed(pairs) for part in ast.walk(to)}
+        loader_of = {part: loader for loader, to in reversed(pairs) for part in ast.walk(to)}
+        return Batches(self.module, self.variables, loader_of)
 
     def batch_of(self, node: ast.AST) -> frozenset[Variable]:
         """The loaders whose batches an expression is taken from; none where it may be something else."""
-        return self._batch(node, frozenset())
-
-    def _batch(self, node: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        if node in seen:
-            return frozenset()
-        seen |= {node}
-        if isinstance(node, ast.Name):
-            return self._batch_name(node, seen)
-        if isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
-            return self._batch(node.value, seen)
-        if isinstance(node, (ast.DictComp, ast.ListComp, ast.GeneratorExp)):
-            return self._batch(node.value if isinstance(node, ast.DictComp) else node.elt, seen)
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return self._all([*node.elts], seen)
-        if isinstance(node, ast.IfExp):
-            return self._all([node.body, node.orelse], seen)
-        if not isinstance(node, ast.Call):
-            return frozenset()
-        if isinstance(node.func, ast.Attribute) and self.module.qualified(node.func) is None:
-            return frozenset() if node.func.attr in OFF_DEVICE else self._batch(node.func.value, seen)
-        is_same = self.module.qualified(node.func) == "torch.autograd.Variable" or (
-            isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list", "dict")
-        )
-        return self._batch(node.args[0], seen) if is_same and node.args else frozenset()
-
-    def _all(self, nodes: Sequence[ast.expr], seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        found = [self._batch(node, seen) for node in nodes]
-        return frozenset().union(*found) if found and all(found) else frozenset()
-
-    def _batch_name(self, node: ast.Name, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        found = [self._batch_binding(binding.node, seen) for binding in reaching(self.module, node)]
-        return frozenset().union(*found) if found and all(found) else frozenset()
-
-    def _batch_binding(self, target: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        if target in seen:
-            return frozenset()
-        if isinstance(target, ast.arg):
-            return self._all(list(self.variables.given(target)), seen | {target})
-        if target in self._loader_of_target:
-            return self.variables.of(self._loader_of_target[target])
-        parent = self.module.parent_of.get(target)
-        while isinstance(parent, (ast.Tuple, ast.List, ast.Starred)):
-            parent = self.module.parent_of[parent]
-        if isinstance(parent, ast.comprehension):
-            return self._batch(parent.iter, seen)
-        if isinstance(parent, ast.For):
-            return self._batch(parent.iter, seen)
-        value = self.module.assigned(target)
-        if value is None and isinstance(parent, ast.Assign):
-            value = parent.value
-        return self._batch(value, seen) if value is not None else frozenset()
+        return self._batches.of(node)

@@ -256,7 +256,8 @@ def tuners_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
 
 def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHECKPOINT_CLASSES) -> str | None:
     """The method of a legacy checkpoint class that a call calls: `from_checkpoint`; "" for the class itself."""
-    name = called_name(module, call)
+    if not (name := called_name(module, call)):
+        return None
     owner = next((c for c in classes if f"{name}.".startswith(f"{c}.")), None)
     return name.removeprefix(owner).removeprefix(".") if owner is not None else None
 

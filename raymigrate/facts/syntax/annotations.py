@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection
 
 from raymigrate.facts.syntax.attribute_chains import names_of_chain
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 # What stands between an annotation and a class in it: `Optional[X]`, `Dict[str, X]`, `Callable[[X], Y]`, `X | None`.
@@ -35,6 +36,7 @@ def _name_of(generic: ast.AST) -> list[str]:
     return names_of_chain(generic.value)[-1:] if isinstance(generic, ast.Subscript) else []
 
 
+@kept
 def quoted_annotations(module: Module) -> list[ast.Constant]:
     """The annotations that are written as strings, or the parts of one that are."""
     texts = [text for text in module.of_type(ast.Constant) if isinstance(text.value, str)]

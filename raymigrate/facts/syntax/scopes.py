@@ -4,7 +4,8 @@ import ast
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from raymigrate.facts.syntax.functions import parameters
 
@@ -32,8 +33,7 @@ LEAVES = frozenset({ast.Constant, ast.Global, ast.Nonlocal})  # their fields hol
 WITH_GAPS = frozenset({"keys", "kw_defaults"})  # lists with None among the nodes
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(NamedTuple):
     """One place where a name gets a value.
 
     Args:
@@ -248,7 +248,7 @@ class ScopeBuilder:
             for name, binding in import_bindings(node):
                 qualified = binding.qualified or ""
                 if self._is_own(qualified.partition(".")[0]):
-                    binding = replace(binding, qualified=f".{qualified}")
+                    binding = binding._replace(qualified=f".{qualified}")
                 scope.bind(name, binding)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             scope.bind(node.name, Binding(node))

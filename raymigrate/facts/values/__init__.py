@@ -171,7 +171,7 @@ def _reads_of_each(module: Module, uses: list[ast.Name]) -> dict[Binding, list[a
 def value(module: Module, node: ast.expr) -> ast.expr:
     """Follows a name to the one expression assigned to it; any other expression stands for itself."""
     seen = set[ast.AST]()
-    while node not in seen:
+    while isinstance(node, ast.Name) and node not in seen:
         seen.add(node)
         target = definition(module, node)
         node = (assigned(module, target) if target is not None else None) or node

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.values.arguments import (
     argument,
     called_name,
@@ -42,6 +43,7 @@ FIELDS = {
 EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
 ENVIRONMENT = ("os.environ.get", "os.getenv")
 READERS = ("get", "pop", "setdefault")
+MOST_STORED = 100  # values of one attribute, of any object: each read of it may give any of them
 
 
 def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind:
@@ -69,8 +71,11 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         home = None if behind.whole else _annotated_class(module, node.value, elsewhere=elsewhere)
         if home is not None:  # its objects may have another value than the default
             behind = Behind([*behind.found, *_of_class(*home, node.attr, elsewhere=elsewhere).found])
+    outside = _stored(module, node.attr)
+    if len(outside) > MOST_STORED:
+        return Behind(behind.found)
     whole = behind.whole and not _is_filled(module, node.attr, behind.found)
-    return Behind([*_stored(module, node.attr), *behind.found], whole)
+    return Behind([*outside, *behind.found], whole)
 
 
 def _stored_before(module: Module, home: ast.ClassDef, node: ast.Attribute) -> Source | None:
@@ -95,11 +100,11 @@ def _is_filled(module: Module, name: str, given: Sequence[Source]) -> bool:
     return len(homes) > 1 and any(attribute_fillings(home, name) for home in dict.fromkeys(homes))
 
 
-def _stored(module: Module, name: str) -> Iterator[Source]:
+@kept
+def _stored(module: Module, name: str) -> list[Source]:
     """What is stored in attributes of this name from outside, of any object: `args.name = ...`."""
-    for node in module.stores(name):
-        if class_of_self(module, node.value) is None:
-            yield Source(module, module.assigned(node) or node)
+    outside = (node for node in module.stores(name) if class_of_self(module, node.value) is None)
+    return [Source(module, module.assigned(node) or node) for node in outside]
 
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
