@@ -3,7 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
-from tests.rules.scripts import converted
+from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
 from ray.air import Checkpoint, session
@@ -25,7 +25,7 @@ ONE = 'num_to_keep=1, checkpoint_score_attribute="loss", checkpoint_score_order=
 SEVERAL = 'num_to_keep=3, checkpoint_score_attribute="loss"'
 
 
-def outcome(reads: str, kept: str = ONE, **options: object):
+def outcome(reads: str, kept: str = ONE, **options: object) -> Outcome:
     """What becomes of reads of the result of a run that keeps some checkpoints."""
     return converted(SCRIPT.format(kept=kept, reads=reads), **options)
 
