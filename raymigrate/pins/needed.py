@@ -59,7 +59,10 @@ BRINGS = {
     "transformers": (ACCELERATE, lazy_regex(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")),
     "datasets": (TORCHCODEC, lazy_regex(r"\[[^\]]*\baudio\b")),
 }
-TRAINS = lazy_regex(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
+# The last is all that is left to see where another file makes the Trainer.
+TRAINS = lazy_regex(
+    r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer|ray\.train\.huggingface\.transformers)\b"
+)
 METRICS, NATIVE = "RM713", "RM850"  # of layers above
 # At the left edge: what a function imports may be for another way than the one that is taken.
 IMPORTS_EVALUATE = lazy_regex(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)

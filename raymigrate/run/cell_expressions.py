@@ -53,7 +53,7 @@ def with_expressions_told(
 ) -> FileResult:
     """The result of a notebook that tells of what its shell lines and magics read and is gone or changed.
 
-    Each is read before the statement that stands for its line. Nothing in them is converted.
+    Each is shown before the statement that stands for its line. Nothing in them is converted.
 
     Args:
         result: What became of the code.
@@ -82,14 +82,14 @@ def _told(document: Document, path: str, options: Options, project: Project | No
 
 
 def _with_reads(text: str, reads: list[Read]) -> tuple[str, dict[int, Read]]:
-    """A text with expressions as statements of their own, and by the number of its line which each is."""
+    """A text that prints expressions in statements of their own, and by the number of its line which each is."""
     before = defaultdict[int, list[Read]](list)
     for read in reads:
         before[read.stand_in].append(read)
     lines, by_line = list[str](), dict[int, Read]()
     for number, line in enumerate(text.split("\n"), 1):
         for read in before.get(number, ()):
-            lines.append(line[: len(line) - len(line.lstrip())] + read.source)
+            lines.append(f"{line[: len(line) - len(line.lstrip())]}print({read.source})")  # only its text counts
             by_line[len(lines)] = read
         lines.append(line)
     return "\n".join(lines), by_line

@@ -50,6 +50,12 @@ def test_what_is_gone_is_told_where_it_stands(cell: str, place: tuple[int, int, 
     assert finding.message.startswith("result.log_dir raises") and "as it is written where it raises" in finding.advice
 
 
+@pytest.mark.parametrize("cell", ["!ls {result.log_dir}", "%cd $result.log_dir"])
+def test_a_line_gets_the_text_and_needs_no_path_object(cell: str) -> None:
+    [finding] = findings(cell)
+    assert finding.advice.startswith("Write result.path here too.")
+
+
 def test_a_later_run_says_the_same() -> None:
     assert [finding.code for finding in findings("!ls {result.log_dir}", left=True)] == ["RM604"]
 

@@ -153,6 +153,24 @@ def test_advice_for_a_batch_mapper_fits_what_is_done_with_it(use: str, told: str
     assert ("before the trainer is built" in found) == any(part in use for part in ("Trainer", "def make", "share"))
 
 
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("print(m.transform_batch(rows))", "Call normalize(batch) in place of transform_batch(batch)."),
+        ("print(m.transform(more))", f"Call {NORMALIZED} in place of transform(dataset)."),
+    ],
+)
+@pytest.mark.parametrize("given", ["Chain(m)", "c"])
+def test_advice_leaves_out_the_trainer_whose_datasets_are_transformed(given: str, use: str, told: str) -> None:
+    trainer = f"t = TorchTrainer(f, scaling_config=s, datasets={{'train': rows}}, preprocessor={given})"
+    script = f"{LEFT}m = {MADE}\n{use}\nc = Chain(m)\n{trainer}\n".replace(
+        "normalize, predictor\n", "f, more, normalize, rows, s\n"
+    )
+    found = advice(script, "RM501")
+    assert told in found
+    assert "before the trainer is built" not in found
+
+
 READ = "from ray.air import Checkpoint\n\npreprocessor = Checkpoint.from_directory('/run').get_preprocessor()\n"
 
 

@@ -207,6 +207,25 @@ def test_what_the_first_run_told_the_second_tells(tmp_path: Path) -> None:
     assert "import evaluate" in (tmp_path / "train.py").read_text()
 
 
+@pytest.mark.parametrize("more", ["", "resume_from_checkpoint=chosen, "])
+def test_the_second_run_tells_it_where_another_file_makes_the_trainer(tmp_path: Path, more: str) -> None:
+    (tmp_path / "requirements.txt").write_text("ray[train]\ntransformers\n")
+    imports = "import sys\nfrom job import build, ds\n\nchosen = sys.argv[1:] or None"
+    train = script().replace("from job import build, ds", imports).replace("datasets=", f"{more}datasets=")
+    (tmp_path / "train.py").write_text(train)
+    (tmp_path / "job.py").write_text(
+        "import ray\nfrom transformers import AutoModel, Trainer, TrainingArguments\n\nds = ray.data.range(8)\n\n\n"
+        "def build(train_dataset, eval_dataset=None, **config):\n"
+        "    return Trainer(AutoModel.from_pretrained('m'), TrainingArguments('out'), train_dataset=train_dataset)\n"
+    )
+    (tmp_path / "test_job.py").write_text("from job import build\n\n\ndef test_it():\n    assert build([], None)\n")
+    for _ in range(2):
+        outcome = CliRunner().invoke(main, [str(tmp_path)])
+        assert "requirements.txt:2:1: RM732 manual" in outcome.stdout
+    assert "= build(train_dataset" in (tmp_path / "train.py").read_text()
+    assert "TransformersTrainer" not in (tmp_path / "train.py").read_text()
+
+
 NATIVE = """
 import torch
 from torch.utils.data import DataLoader

@@ -240,3 +240,74 @@ def test_a_callback_may_come_by_a_list(top: str, inside: str) -> None:
 )
 def test_another_callback_or_list_reports_nothing(top: str) -> None:
     assert told(f"{top}\n{SCRIPT.format(read=WITH_CHECKPOINT)}")
+
+
+EITHER = """
+import sys
+
+import ray.data
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+from ray.train.huggingface.transformers import prepare_trainer
+from ray.train.torch import TorchTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+
+def make(rows, evaluation=None, **config):
+    model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")
+    args = TrainingArguments("out", save_strategy="epoch", use_cpu=True, report_to="none")
+    return Trainer(model=model, args=args, train_dataset=rows)
+
+
+def loop(config):
+    prepare_trainer(make(config["rows"])).train()
+
+
+def old(scaling):
+    datasets = {{"train": ray.data.range(8)}}
+    return TransformersTrainer(trainer_init_per_worker=make, scaling_config=scaling, datasets=datasets)
+
+
+def new(scaling):
+    return TorchTrainer(loop, train_loop_config={{"rows": []}}, scaling_config=scaling)
+
+
+scaling = ScalingConfig(num_workers=2)
+{made}
+result = trainer.fit()
+{read}
+"""
+CHOICES = [
+    "trainer = new(scaling) if sys.argv[1:] else old(scaling)",
+    "if sys.argv[1:]:\n    trainer = old(scaling)\nelse:\n    trainer = new(scaling)",
+]
+OF_CHECKPOINT = (
+    "model = TransformersCheckpoint.from_checkpoint(result.checkpoint).get_model(AutoModelForSequenceClassification)"
+)
+
+
+@pytest.mark.parametrize("made", CHOICES)
+@pytest.mark.parametrize("read", ["print(result.metrics['loss'])", OF_CHECKPOINT, WITH_CHECKPOINT])
+def test_a_run_of_either_trainer_is_told_of_where_one_reports_nothing(made: str, read: str) -> None:
+    messages = [
+        message for message in converted(EITHER.format(made=made, read=read)).messages if "is None where" in message
+    ]
+    assert len(messages) == 1
+    assert "where the run is that of TorchTrainer" in messages[0] and BY_CALLBACK in messages[0]
+
+
+@pytest.mark.parametrize("made", CHOICES)
+def test_a_run_of_either_trainer_that_reports_is_not(made: str) -> None:
+    callback = "from ray.train.huggingface.transformers import RayTrainReportCallback"
+    new = f"{callback}\n    made = make(config['rows'])\n    made.add_callback(RayTrainReportCallback())"
+    script = EITHER.format(made=made, read=OF_CHECKPOINT)
+    script = script.replace('prepare_trainer(make(config["rows"]))', f"{new}\n    prepare_trainer(made)")
+    assert "add_callback" in script
+    assert not told(script)
+
+
+@pytest.mark.parametrize(
+    "made", ["trainer = old(scaling)", "trainer = bring()", "trainer = new(scaling) if sys.argv else bring()"]
+)
+def test_a_run_of_the_transformers_trainer_or_an_unseen_one_is_not(made: str) -> None:
+    assert not told(EITHER.format(made=f"from job import bring\n{made}", read=OF_CHECKPOINT))

@@ -56,7 +56,7 @@ def _advice(context: Context, reference: Reference) -> str:
     call = context.module.calling(reference.node)
     if call is None:
         return NOT_MADE
-    mapper, found = Mapper(call), set(_uses(context.module, call))
+    mapper, found = Mapper(call), set(_uses(context, call))
     known = [use for use in Use if use in found] if found and Use.UNKNOWN not in found else [Use.UNKNOWN]
     texts = {"dataset": over_dataset(context, mapper), "batch": applied_to_batch(context, mapper)}
     return " ".join(use.value.format(**texts) for use in known) + _elsewhere(context.module, call)
@@ -71,17 +71,20 @@ def _elsewhere(module: Module, mapper: ast.Call) -> str:
     return USED_TOO.format(files=" and ".join(files)) if files else ""
 
 
-def _uses(module: Module, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:
+def _uses(context: Context, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:
     """What is done with a BatchMapper, or with a Chain of several: with each name that it gets, too."""
+    module = context.module
     outer = module.parent_of[mapper]
     name = module.name_of(mapper)
     if name is not None and depth < len(Use):
         for use in module.uses_of(name):
-            yield from _uses(module, use, depth + 1)
+            yield from _uses(context, use, depth + 1)
     elif isinstance(outer, ast.Call) and module.qualified(outer.func) in CHAINS and mapper in outer.args:
-        yield from _uses(module, outer, depth + 1)
+        yield from _uses(context, outer, depth + 1)
     elif is_preprocessor_argument(module, mapper):
-        yield Use.TRAINER
+        edit = context.plan.calls.get(module.parent_of[outer])  # type: ignore[call-overload]
+        if edit is None or "preprocessor" not in edit.remove:  # else the datasets are transformed there now
+            yield Use.TRAINER
     elif isinstance(outer, ast.Attribute):
         yield METHODS.get(outer.attr, Use.UNKNOWN)
     else:

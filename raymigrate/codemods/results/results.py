@@ -52,7 +52,7 @@ RM604 = Rule(
     "metrics and attributes of a result that Train V2 does not fill",
     "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and similar keys are missing (KeyError),"
     " result.log_dir is gone and result.config raises. result.path is the folder of the run; there is no folder of a"
-    " trial in it.",
+    " trial in it. result.best_checkpoints also holds the last checkpoint.",
     "Read something else in its place, or remove it: step or epoch for training_iteration, a clock around fit() for"
     " the times, result.path for the folder.",
     RESULT_GUIDE,

@@ -11,16 +11,18 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM605, is_relied_on, results
 from raymigrate.codemods.shared.missing_reports import how_to_report
 from raymigrate.facts.ray_train.reports import MOST_IMPORTED, with_all_imported
-from raymigrate.facts.ray_train.results import fitted_trainers
+from raymigrate.facts.ray_train.results import class_method, fitted_trainers
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, called_name
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
 NOTHING = "Nothing that runs here reports a checkpoint, so result.{name} is None."
+NOTHING_OF_ONE = "result.{name} is None where the run is that of {trainer}: nothing that it runs reports a checkpoint."
+WITH_LOOPS = ACCELERATE_TRAINERS | TORCH_TRAINERS
 OPENED = ("as_directory", "to_directory", "path", "filesystem", "get_metadata", "to_dict")  # of a checkpoint
 
 
@@ -32,19 +34,29 @@ def unreported(context: Context) -> None:
     homes = with_all_imported(module) if reads else []  # which reads many files
     codes, told = TrainingCodes(homes), set[tuple[int, str]]()
     for read, trainers in reads:
-        if not trainers <= ACCELERATE_TRAINERS | TORCH_TRAINERS:
+        own = trainers & WITH_LOOPS
+        if not own or None in trainers:
             continue
         if not is_relied_on(module, read) and not (read.attr == "checkpoint" and _is_opened(module, read)):
             continue
         makers = fitted_trainers(module, read.value) or []
         if any(maker.module not in homes for maker in makers) or len(homes) > MOST_IMPORTED:
             continue  # of a file that is not looked through here
-        code = codes.of_results([Source(module, read.value)])
+        made = makers if own == trainers else _of_loops(makers)
+        code = codes.of_trainers(made) if made else None
         if (id(code), read.attr) in told or not reports_no_checkpoint(code):
             continue
         told.add((id(code), read.attr))
         if not any(found.code == RM605.code for found in context.findings_on(module.start(read)[0])):
-            context.manual(RM605, read, NOTHING.format(name=read.attr), how_to_report(homes, code))
+            message = NOTHING if own == trainers else NOTHING_OF_ONE
+            names = " or ".join(sorted({name.rpartition(".")[2] for name in own if name}))
+            context.manual(RM605, read, message.format(name=read.attr, trainer=names), how_to_report(homes, code))
+
+
+def _of_loops(trainers: list[Source]) -> list[Source]:
+    """Those of the constructions that may have made a trainer that are given a training function."""
+    made = [source for trainer in trainers for source in trainer.module.origins(trainer.node)]
+    return [source for source in made if called_name(source.module, source.node) in WITH_LOOPS]
 
 
 def _is_opened(module: Module, read: ast.Attribute) -> bool:
@@ -52,6 +64,8 @@ def _is_opened(module: Module, read: ast.Attribute) -> bool:
     call = module.taking(read)
     if call is None or is_guarded(module, read, read.attr):
         return False
+    if class_method(module, call) == "from_checkpoint":
+        return True
     opened = [opened.value for opened in module.attributes(*OPENED)]
     found = [value for value in opened if any(source.node is read for source in module.origins(value))]
     names = {ast.unparse(value) for value in found}

@@ -1,0 +1,103 @@
+"""RM604: the best of the checkpoints that a run kept, taken from the front of the list."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """
+from ray.air import Checkpoint, session
+from ray.air.config import CheckpointConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    for epoch in range(3):
+        session.report({{"loss": 1.0}}, checkpoint=Checkpoint.from_dict({{"epoch": epoch}}))
+
+
+kept = CheckpointConfig({kept})
+trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=1), run_config=RunConfig(checkpoint_config=kept))
+result = trainer.fit()
+{reads}
+"""
+ONE = 'num_to_keep=1, checkpoint_score_attribute="loss", checkpoint_score_order="min"'
+SEVERAL = 'num_to_keep=3, checkpoint_score_attribute="loss"'
+
+
+def outcome(reads: str, kept: str = ONE, **options: object) -> Outcome:
+    """What becomes of reads of the result of a run that keeps some checkpoints."""
+    return converted(SCRIPT.format(kept=kept, reads=reads), **options)
+
+
+@pytest.mark.parametrize(
+    ("reads", "after"),
+    [
+        ("best, metrics = result.best_checkpoints[0]", "best, metrics = result.best_checkpoints[-1]"),
+        ("print(result.best_checkpoints[0][1])", "print(result.best_checkpoints[-1][1])"),
+        ("pairs = result.best_checkpoints\nprint(pairs[0][1])", "print(pairs[-1][1])"),
+        ("FIRST = 0\nprint(result.best_checkpoints[FIRST][1])", "print(result.best_checkpoints[-1][1])"),
+        (
+            "state = result.best_checkpoints[0][0].to_dict()",
+            "with result.best_checkpoints[-1][0].as_directory() as checkpoint_dir:",
+        ),
+    ],
+)
+def test_the_only_one_is_taken_from_the_end(reads: str, after: str) -> None:
+    found = outcome(reads)
+    assert after in found.text
+    assert len(found.lines("RM604", Kind.CONVERTED)) == 1
+
+
+@pytest.mark.parametrize("kept", [ONE, '1, "loss", "min"'])
+def test_the_number_by_position_too(kept: str) -> None:
+    assert "result.best_checkpoints[-1]" in outcome("best, _ = result.best_checkpoints[0]", kept).text
+
+
+@pytest.mark.parametrize(
+    ("reads", "kept"),
+    [
+        ("best, _ = result.best_checkpoints[0]", SEVERAL),
+        ("best, _ = result.best_checkpoints[1]", SEVERAL),
+        ("best, _ = result.best_checkpoints[0]", 'num_to_keep=count(), checkpoint_score_attribute="loss"'),
+    ],
+)
+def test_other_places_are_told(reads: str, kept: str) -> None:
+    found = outcome(reads, kept)
+    assert reads in found.text
+    assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+def test_a_ray_that_may_be_newer_is_told_of() -> None:
+    """Since 2.7 the last one stood there before, too: the place is left to a person."""
+    script = SCRIPT.format(kept=ONE, reads="best, _ = result.best_checkpoints[0]")
+    script = script.replace(', checkpoint=Checkpoint.from_dict({"epoch": epoch})', "")
+    found = converted(script)
+    assert "result.best_checkpoints[0]" in found.text
+    assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reads", "kept"),
+    [
+        ("best, _ = result.best_checkpoints[-1]", ONE),
+        ("best, _ = max(result.best_checkpoints, key=lambda pair: pair[1]['loss'])", SEVERAL),
+        ("best, _ = sorted(result.best_checkpoints, key=lambda pair: pair[1]['loss'])[0]", SEVERAL),
+        ("print(len(result.best_checkpoints))", SEVERAL),
+        ("best, _ = result.best_checkpoints[0]", "num_to_keep=2"),  # by time, as before
+        ("best, _ = result.best_checkpoints[0]", 'checkpoint_score_attribute="loss"'),  # all are kept
+        ("best, _ = result.best_checkpoints[0]", 'num_to_keep=None, checkpoint_score_attribute="loss"'),
+        ("best, _ = result.best_checkpoints[0]", "num_to_keep=1, checkpoint_score_attribute=None"),
+        ("best, _ = others.best_checkpoints[0]", ONE),
+    ],
+)
+def test_nothing_is_told_where_the_place_holds_the_same(reads: str, kept: str) -> None:
+    found = outcome(reads, kept)
+    assert not found.lines("RM604")
+    assert reads in found.text
+
+
+def test_a_script_for_a_ray_that_listed_them_so_is_left() -> None:
+    found = outcome("best, _ = result.best_checkpoints[0]", from_ray="2.8")
+    assert "result.best_checkpoints[0]" in found.text
+    assert not found.lines("RM604")
