@@ -31,7 +31,7 @@ def test_a_dataset_that_is_a_script_is_loaded_from_its_parquet_copy(arguments: s
     assert outcome.lines("RM715", Kind.CONVERTED) == [4]
 
 
-@pytest.mark.parametrize("more", ["**options", "options.name", "name=options.name"])
+@pytest.mark.parametrize("more", ["**options", "*rest", "options.name", "name=options.name"])
 def test_arguments_that_cannot_be_seen_are_left_to_a_person(more: str) -> None:
     assert converted(SCRIPT.format(arguments=f'"conll2003", {more}')).lines("RM715", Kind.MANUAL) == [4]
 
