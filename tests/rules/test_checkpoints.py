@@ -191,6 +191,7 @@ def test_a_dict_that_has_a_name_is_saved_by_it(body: str, saved: str) -> None:
     text = converted(REPORTS.format(body=textwrap.indent(body, "    "))).text
     assert f"torch.save({saved}, os.path.join(" in text
     assert ("checkpoint_data = " in text) == (saved == "checkpoint_data")
+    assert f"{saved} = {saved}\n" not in text
 
 
 MADE = """

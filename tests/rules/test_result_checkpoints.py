@@ -148,6 +148,10 @@ def test_the_files_of_a_trial_are_found_one_folder_deeper(read: str) -> None:
             f"with {BEST}.as_directory() as d:\n    make(f'{{d}}{{sep}}{{n}}/model')",
             """d = os.path.join(d, "checkpoint")\n    make(f'{d}{sep}{n}/model')""",
         ),
+        (
+            f"with {BEST}.as_directory() as d:\n    make(d)\nwith other.as_directory() as d:\n    print(d)",
+            'make(os.path.join(d, "checkpoint"))',
+        ),
         (f"path = {BEST}.to_directory()\nmake(path)", f'path = os.path.join({BEST}.to_directory(), "checkpoint")'),
         (
             f"best = {{'a': {BEST}}}\nfor name, c in best.items():\n    make(c.to_directory())",
