@@ -220,6 +220,17 @@ def test_a_checkpoint_is_made_from_a_path(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "made"),
+    [("Checkpoint", "ray.train.Checkpoint.from_directory('/x')"), ("Checkpoint, ray", "TransformersCheckpoint('/x')")],
+)
+def test_another_checkpoint_keeps_its_name(names: str, made: str) -> None:
+    text = f"from other import {names}\nfrom ray.train.huggingface import TransformersCheckpoint\n\n"
+    outcome = converted(f"{text}print(Checkpoint, TransformersCheckpoint('/x'))\n")
+    assert f"print(Checkpoint, {made})" in outcome.text and f"from other import {names}\n" in outcome.text
+    assert bool(outcome.lines("RM601", Kind.MANUAL)) is ("ray" in names)
+
+
+@pytest.mark.parametrize(
     ("made", "rule"),
     [
         ('Checkpoint(data_dict={"a": 1})', "RM303"),

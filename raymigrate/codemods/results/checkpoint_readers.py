@@ -42,6 +42,7 @@ DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkp
 IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
 EITHER = in_words("Look for them in files:")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
+WITH_WEIGHTS = ("transformers.", "accelerate.", "peft.")  # whose WEIGHTS_NAME is one of them; that of diffusers is not
 READS = frozenset(
     {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}
     | {f"os.path.{name}" for name in ("exists", "isfile", "lexists", "getsize", "getmtime")}
@@ -229,9 +230,11 @@ def _report_weight(context: Context, node: ast.AST, names: Collection[str] = ())
 
 def _names_weights(module: Module, node: ast.AST) -> bool:
     """Whether an expression is, or ends in, the name of a file of weights that nothing writes any more."""
-    named = isinstance(node, ast.expr) and (module.qualified(node) or "").endswith(".WEIGHTS_NAME")
+    name = (module.qualified(node) or "") if isinstance(node, ast.expr) else ""
+    if name.endswith(".WEIGHTS_NAME") and name.startswith(WITH_WEIGHTS):
+        return True
     text = node.value if isinstance(node, ast.Constant) else ""
-    return named or (isinstance(text, str) and text.endswith(OLD_WEIGHTS))
+    return isinstance(text, str) and text.endswith(OLD_WEIGHTS)
 
 
 def _is_adapter(module: Module, node: ast.AST) -> bool:
