@@ -33,6 +33,15 @@ def test_a_dict_that_became_a_checkpoint_is_used_itself() -> None:
     assert not any("rank 0" in message.lower() for message in outcome.messages)
 
 
+@pytest.mark.parametrize(
+    ("made", "told"), [("def read(checkpoint):", True), ("checkpoint = load_other()\ndef read():", False)]
+)
+def test_the_dict_of_what_is_called_a_checkpoint_is_told_unless_a_call_made_it(made: str, told: bool) -> None:
+    head = f"from ray.air import session\nfrom job import load_other\n\n{made}\n    session.report({{}})\n"
+    script = f"{head}    return checkpoint.to_dict()\n"
+    assert bool(converted(script).lines("RM304", Kind.MANUAL)) is told
+
+
 def test_the_dict_of_something_else_is_left_alone() -> None:
     outcome = converted('from ray.air import Checkpoint\nframe = read("x")\nprint(frame.to_dict(), Checkpoint("/a"))')
     assert not outcome.lines("RM304", Kind.MANUAL)

@@ -55,6 +55,15 @@ def test_other_datasets_are_loaded_as_they_are(arguments: str) -> None:
     assert not outcome.lines("RM715", Kind.CONVERTED) and not outcome.lines("RM715", Kind.MANUAL)
 
 
+def test_a_call_whose_arguments_are_all_unpacked_is_left() -> None:
+    assert not converted(SCRIPT.format(arguments="**options")).lines("RM714")
+
+
+def test_a_name_that_is_written_twice_is_told_at_both_places() -> None:
+    script = "import ray\nfrom datasets import load_dataset\n\nname = 'my_set'\nif ray:\n    name = 'my_set'\n"
+    assert converted(f"{script}rows = load_dataset(name)\n").lines("RM714", Kind.MANUAL) == [4, 6]
+
+
 def test_a_name_that_many_calls_share_is_told_once() -> None:
     calls = "\n".join(f"part{number} = load_dataset(args.name, split='train[{number}]')" for number in range(4))
     script = (
@@ -378,6 +387,7 @@ TransformersTrainer(make)
         ('config.name = "owner/set"\nsetattr(config, *fast)\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nvars(config).update(fast)\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nprint(config, config.get)\nrows = load_dataset(config.name)', False),
+        ('config.name = "owner/set"\nprint(config.name.upper())\nrows = load_dataset(config.name)', False),
     ],
 )
 def test_a_name_that_is_put_into_an_attribute_before_is_known(body: str, *, told: bool) -> None:

@@ -623,6 +623,13 @@ def test_what_lies_beside_the_folder_that_is_reported_is_not_kept(path: str, is_
     assert ("not kept with the trial" in message) is not is_there
 
 
+def test_a_folder_that_a_function_makes_a_checkpoint_of_may_be_any() -> None:
+    made = "def made(folder):\n    return Checkpoint.from_directory(folder)\n\n\ndef loop("
+    script = REPORTED.replace("def loop(", made).replace('Checkpoint.from_directory("out")', 'made("out")')
+    messages = converted(script.format(written="model.save_pretrained('out')")).messages
+    assert not any("not kept with the trial" in message for message in messages)
+
+
 @pytest.mark.parametrize("path", ["'out/{}.pt'.format(config['run'])", "'out/%d.pt' % config['run']"])
 def test_a_path_from_a_template_is_told_as_any_other(path: str) -> None:
     outcome = converted(SCRIPT.format(made=f"Accelerator()\n    accelerator.save_state({path})"))
