@@ -219,6 +219,13 @@ def test_what_transformers_loads_is_not(read: str) -> None:
     assert not any("load_from_checkpoint" in message for message in messages)
 
 
+def test_a_module_of_torch_is_not() -> None:
+    head = "import torch\nfrom ray.air import session\n\nclass Plain(torch.nn.Module):\n    pass\n"
+    messages = converted(LIGHTNING.format(head=head, read="checkpoint.get_model(Plain)")).messages
+    assert [text for text in messages if "Checkpoint.get_model() raises" in text]
+    assert not any("load_from_checkpoint" in message for message in messages)
+
+
 HANDED_ON = """
 from ray.train.huggingface import {trainer}, {checkpoint} as Saved
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel

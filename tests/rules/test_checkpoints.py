@@ -33,6 +33,15 @@ def test_a_dict_that_became_a_checkpoint_is_used_itself() -> None:
     assert not any("rank 0" in message.lower() for message in outcome.messages)
 
 
+@pytest.mark.parametrize(
+    ("made", "told"), [("def read(checkpoint):", True), ("checkpoint = load_other()\ndef read():", False)]
+)
+def test_the_dict_of_what_is_called_a_checkpoint_is_told_unless_a_call_made_it(made: str, told: bool) -> None:
+    head = f"from ray.air import session\nfrom job import load_other\n\n{made}\n    session.report({{}})\n"
+    script = f"{head}    return checkpoint.to_dict()\n"
+    assert bool(converted(script).lines("RM304", Kind.MANUAL)) is told
+
+
 def test_the_dict_of_something_else_is_left_alone() -> None:
     outcome = converted('from ray.air import Checkpoint\nframe = read("x")\nprint(frame.to_dict(), Checkpoint("/a"))')
     assert not outcome.lines("RM304", Kind.MANUAL)
@@ -191,6 +200,7 @@ def test_a_dict_that_has_a_name_is_saved_by_it(body: str, saved: str) -> None:
     text = converted(REPORTS.format(body=textwrap.indent(body, "    "))).text
     assert f"torch.save({saved}, os.path.join(" in text
     assert ("checkpoint_data = " in text) == (saved == "checkpoint_data")
+    assert f"{saved} = {saved}\n" not in text
 
 
 MADE = """
@@ -216,6 +226,17 @@ made = {}
 )
 def test_a_checkpoint_is_made_from_a_path(before: str, after: str) -> None:
     assert f"made = {after}\n" in converted(MADE.format(before)).text
+
+
+@pytest.mark.parametrize(
+    ("names", "made"),
+    [("Checkpoint", "ray.train.Checkpoint.from_directory('/x')"), ("Checkpoint, ray", "TransformersCheckpoint('/x')")],
+)
+def test_another_checkpoint_keeps_its_name(names: str, made: str) -> None:
+    text = f"from other import {names}\nfrom ray.train.huggingface import TransformersCheckpoint\n\n"
+    outcome = converted(f"{text}print(Checkpoint, TransformersCheckpoint('/x'))\n")
+    assert f"print(Checkpoint, {made})" in outcome.text and f"from other import {names}\n" in outcome.text
+    assert bool(outcome.lines("RM601", Kind.MANUAL)) is ("ray" in names)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_dataset_that_is_a_script_is_loaded_from_its_parquet_copy(arguments: s
     assert outcome.lines("RM715", Kind.CONVERTED) == [4]
 
 
-@pytest.mark.parametrize("more", ["**options", "options.name", "name=options.name"])
+@pytest.mark.parametrize("more", ["**options", "*rest", "options.name", "name=options.name"])
 def test_arguments_that_cannot_be_seen_are_left_to_a_person(more: str) -> None:
     assert converted(SCRIPT.format(arguments=f'"conll2003", {more}')).lines("RM715", Kind.MANUAL) == [4]
 
@@ -53,6 +53,15 @@ def test_a_dataset_that_is_known_to_hold_data_is_no_script() -> None:
 def test_other_datasets_are_loaded_as_they_are(arguments: str) -> None:
     outcome = converted(SCRIPT.format(arguments=arguments))
     assert not outcome.lines("RM715", Kind.CONVERTED) and not outcome.lines("RM715", Kind.MANUAL)
+
+
+def test_a_call_whose_arguments_are_all_unpacked_is_left() -> None:
+    assert not converted(SCRIPT.format(arguments="**options")).lines("RM714")
+
+
+def test_a_name_that_is_written_twice_is_told_at_both_places() -> None:
+    script = "import ray\nfrom datasets import load_dataset\n\nname = 'my_set'\nif ray:\n    name = 'my_set'\n"
+    assert converted(f"{script}rows = load_dataset(name)\n").lines("RM714", Kind.MANUAL) == [4, 6]
 
 
 def test_a_name_that_many_calls_share_is_told_once() -> None:
@@ -378,6 +387,7 @@ TransformersTrainer(make)
         ('config.name = "owner/set"\nsetattr(config, *fast)\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nvars(config).update(fast)\nrows = load_dataset(config.name)', True),
         ('config.name = "owner/set"\nprint(config, config.get)\nrows = load_dataset(config.name)', False),
+        ('config.name = "owner/set"\nprint(config.name.upper())\nrows = load_dataset(config.name)', False),
     ],
 )
 def test_a_name_that_is_put_into_an_attribute_before_is_known(body: str, *, told: bool) -> None:

@@ -60,6 +60,10 @@ OF_PEFT = "from peft.utils import WEIGHTS_NAME\ntorch.save(model.state_dict(), o
         (f"model.save_pretrained('/o')\n{OF_PEFT}", ADAPTER),
         ("model.save_pretrained('/o')", "state = torch.load(download('repository', 'pytorch_model.bin'))"),
         ("model.save_pretrained('/o')", "print('pytorch_model.bin')"),
+        (
+            "model.save_pretrained('/o')",
+            "from diffusers.utils import WEIGHTS_NAME as NAME\nstate = torch.load(os.path.join('/o', NAME))",
+        ),
         ("model.save_pretrained('/o')", "there = download.path.endswith('pytorch_model.bin')"),
         ("model.save_pretrained('/o')", "there = 'pytorch_model.bin' in download.names()"),
         ("model.save_pretrained('/o')", "name = 'pytorch_model.bin'.replace('.bin', '.txt')"),

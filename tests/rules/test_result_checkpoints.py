@@ -135,6 +135,23 @@ def test_the_files_of_a_trial_are_found_one_folder_deeper(read: str) -> None:
         (f"{BEST}.to_directory('out')", f"with {BEST}.as_directory() as checkpoint_dir:\n    shutil.copytree("),
         (f"with {BEST}.as_directory() as d:\n    make(d)", 'make(os.path.join(d, "checkpoint"))'),
         (f"c = {BEST}\nAutoModelForCausalLM.from_pretrained(c.path)", 'os.path.join(c.path, "checkpoint")'),
+        (
+            f"import os\nwith {BEST}.as_directory() as d:\n    make(os.path.join(d, *parts))",
+            'make(os.path.join(d, "checkpoint", *parts))',
+        ),
+        (
+            f"import os\nwith {BEST}.as_directory() as d:\n    make(os.path.join(d, {', '.join('abcefghij')}))",
+            f'make(os.path.join(d, "checkpoint", {", ".join("abcefghij")}))',
+        ),
+        (f"with {BEST}.as_directory() as d:\n    make(f'{{d}}/model/{{n}}')", "make(f'{d}/checkpoint/model/{n}')"),
+        (  # the text behind the folder may begin with anything
+            f"with {BEST}.as_directory() as d:\n    make(f'{{d}}{{sep}}{{n}}/model')",
+            """d = os.path.join(d, "checkpoint")\n    make(f'{d}{sep}{n}/model')""",
+        ),
+        (
+            f"with {BEST}.as_directory() as d:\n    make(d)\nwith other.as_directory() as d:\n    print(d)",
+            'make(os.path.join(d, "checkpoint"))',
+        ),
         (f"path = {BEST}.to_directory()\nmake(path)", f'path = os.path.join({BEST}.to_directory(), "checkpoint")'),
         (
             f"best = {{'a': {BEST}}}\nfor name, c in best.items():\n    make(c.to_directory())",

@@ -49,8 +49,13 @@ def evaluated(counts: str, *, head: str = HEAD, begin: str = EVALUATES) -> str:
             '    predictions, labels = accelerator.gather_for_metrics((predictions, batch["labels"]))\n'
             "    metric.add_batch(predictions=predictions, references=labels)\n",
         ),
+        (  # other code reads other names before
+            '    seen = len(batch)\n    refs, preds = batch["labels"], predictions\n'
+            "    metric.add_batch(predictions=preds, references=refs)\n",
+            '    seen = len(batch)\n    refs, preds = accelerator.gather_for_metrics((batch["labels"], predictions))\n',
+        ),
     ],
-    ids=["side by side", "the other way round", "labels below", "in the call"],
+    ids=["side by side", "the other way round", "labels below", "in the call", "other code between"],
 )
 def test_predictions_and_labels_are_gathered_before_the_metric(counts: str, gathered: str) -> None:
     assert gathered in evaluated(counts)
@@ -106,6 +111,26 @@ def test_a_model_that_is_read_back_is_evaluated_over_all_rows_too() -> None:
         loop,
     ).text
     assert text.count("gather_for_metrics") == 2
+
+
+OUTPUTS = "for x, y in test_loader:\n    x, y = x.to(device), y.to(device)\n    outputs = model(x)\n"
+ADDS = "    metric.add_batch(predictions={}, references=y)\n"
+
+
+@pytest.mark.parametrize("made", ["outputs.softmax(-1)", "outputs.logits.softmax(-1)"])
+@pytest.mark.parametrize("moved", ["", "    predictions = predictions.cpu()\n"])
+def test_the_numbers_of_classes_are_gathered_and_not_their_scores(made: str, moved: str) -> None:
+    counts = f"    scores = {made}\n    predictions = scores.argmax(-1)\n{moved}{ADDS.format('predictions')}"
+    text = evaluated(counts, begin=OUTPUTS)
+    first, _, last = text.partition("    predictions = scores.argmax(-1)\n")
+    assert f"    scores = {made}\n" in first and "gather_for_metrics" not in first
+    assert "predictions, y = accelerator.gather_for_metrics((predictions, y))\n" in last
+
+
+def test_two_outputs_of_a_model_are_not_counted_by_one_of_them() -> None:
+    counts = "    first = outputs[0].argmax(-1)\n    second = outputs[1].argmax(-1)\n"
+    text = evaluated(counts + ADDS.format("first") + ADDS.format("second"), begin=OUTPUTS)
+    assert "accelerator.prepare(" in text and "gather_for_metrics" not in text
 
 
 TAGGER = """import torch

@@ -257,3 +257,10 @@ def test_another_sampler_of_another_file_stays(tmp_path: Path) -> None:
     rows = "from making import Other\n" + loader("sampler=Other(data)")
     after, _ = project(tmp_path, main=head(rows) + LOOP, making=MAKING)
     assert "loader = DataLoader(data, sampler=Other(data))\n" in after["main"] and "prepare(" in after["main"]
+
+
+def test_a_loader_of_another_file_with_another_sampler_is_prepared(tmp_path: Path) -> None:
+    making = f"from torch.utils.data import DataLoader\n{MAKING}\nrows = DataLoader(data, sampler=Other(data))\n"
+    script = head("from making import rows as loader\n") + LOOP
+    after, _ = project(tmp_path, main=script, making=making)
+    assert "accelerator.prepare(model, optimizer, loader)" in after["main"]

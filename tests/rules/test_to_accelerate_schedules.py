@@ -206,6 +206,7 @@ def test_a_warm_up_that_each_process_counted_by_itself_keeps_its_steps(before: s
         ("steps = len(data) // (4 * max(1, args.world_size))\n", False),
         ("size = 64 // dist.get_world_size()\nsteps = len(data) // size\n", True),  # its own rows in each batch
         ("steps = len(data) // 4 // args.accumulation\n", True),
+        (f"{SAMPLED}steps = len(loader) // dist.get_world_size()\n", True),  # a share of a share
     ],
 )
 def test_a_length_that_is_the_share_of_one_process_is_not_multiplied(before: str, is_prepared: bool) -> None:

@@ -124,6 +124,7 @@ def test_words_are_not_taken_for_texts(use: str, kind: Kind) -> None:
     outcome = converted(SCRIPT.format(use=use))
     assert len(outcome.lines("RM701", kind)) == 1
     assert ("is_split_into_words=" in outcome.text) is (kind is Kind.CONVERTED)
+    assert ("with tok.as_target_tokenizer():" in outcome.text) is (kind is Kind.MANUAL)
 
 
 @pytest.mark.parametrize(
@@ -157,3 +158,11 @@ def test_a_parameter_is_a_tokenizer_where_each_call_gives_one(use: str, kind: Ki
     outcome = converted(SCRIPT.format(use=use))
     assert len(outcome.lines("RM721", kind)) == 1
     assert ('labels = tok(text_target=rows["text"], truncation=True)' in outcome.text) is (kind is Kind.CONVERTED)
+    assert ("with tok.as_target_tokenizer():" in outcome.text) is (kind is Kind.MANUAL)
+
+
+def test_all_that_is_read_as_targets_stays() -> None:
+    lines = "".join(f"    part_{number} = tok(rows[{number}])\n" for number in range(30))
+    text = converted(SCRIPT.format(use=f"tok = BertTokenizer('a')\nwith tok.as_target_tokenizer():\n{lines}")).text
+    assert "with " not in text
+    assert all(f"part_{number} = tok(text_target=rows[{number}])\n" in text for number in range(30))

@@ -250,3 +250,19 @@ def test_a_training_loop_was_never_for_this_trainer(given: str) -> None:
     outcome = converted(script.format(returned="None"))
     assert outcome.lines("RM913", Kind.CONVERTED)
     assert re.search(r"TorchTrainer\(\s*train_loop_per_worker=loop,", outcome.text)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ('{"eval_dataset": ds, "lr": 1}', "and eval_dataset again from here"),
+        ('{"train_dataset": ds, "eval_dataset": ds}', "and train_dataset and eval_dataset again from here"),
+        ('{"lr": 1}', ""),
+    ],
+)
+def test_a_configuration_that_gives_a_dataset_again_is_refused(config: str, said: str) -> None:
+    given = SCRIPT.replace("TransformersTrainer(build, ", "TransformersTrainer(build, trainer_init_config={config}, ")
+    outcome = converted(given.format(returned="Trainer(model, args, train_dataset=train_dataset)", config=config))
+    assert bool(outcome.lines("RM911", Kind.MANUAL)) is bool(said)
+    assert any("gets the two datasets" in each and said in each for each in outcome.messages) is bool(said)
+    assert bool(outcome.lines("RM101", Kind.CONVERTED)) is not bool(said)

@@ -222,6 +222,28 @@ def test_a_worker_that_reports_a_number_is_told(given: str, told: bool) -> None:
     assert bool(converted(script).lines("RM414", Kind.MANUAL)) is told
 
 
+IN_TRIAL = """
+from ray.air import session
+from ray.train import Checkpoint
+from ray.tune import Tuner
+
+
+def objective(config):
+    session.report({}, checkpoint=Checkpoint.from_directory("a"))
+    print(session.get_trial_id())  # raymigrate: skip[RM413]
+
+
+Tuner(objective).fit()
+"""
+
+
+def test_a_checkpoint_of_a_trial_is_one_of_tune_and_what_is_skipped_stays() -> None:
+    outcome = converted(IN_TRIAL)
+    assert "tune.report({}, checkpoint=ray.tune.Checkpoint.from_directory(" in outcome.text
+    assert "print(session.get_trial_id())" in outcome.text
+    assert not any("Checkpoint.from_directory()" in message for message in outcome.messages)  # it is not called so
+
+
 METADATA = """
 import ray.train
 from ray import train, tune

@@ -127,6 +127,10 @@ KNOWN = {
         "torch.save(1, os.path.join(config['folder'], 'model.pt'))\n    session.report({}, "
         "checkpoint=Checkpoint.from_directory(config['folder']))"
     ),
+    "null device": "open(os.devnull, 'w')",
+    "folder of a checkpoint that was loaded": (
+        "folder = config['checkpoint'].to_directory()\n    torch.save(1, os.path.join(folder, 'model.pt'))"
+    ),
     "another library": "image.save(config['folder'])",
 }
 MORE_IMPORTS = "import io\nimport os\nimport tempfile\nimport torch\nimport settings\nfrom job import make_folder\n"
@@ -608,6 +612,22 @@ AccelerateTrainer(loop, scaling_config=ScalingConfig(num_workers=2, use_gpu=True
 )
 def test_what_accelerate_saves_for_a_report_the_main_process_writes(written: str, told: bool) -> None:
     assert bool(converted(REPORTED.format(written=written)).lines("RM483", Kind.MANUAL)) is told
+
+
+@pytest.mark.parametrize(
+    ("path", "is_there"), [("./out/model", True), ("out/", True), ("outputs/model", False), ("other/out", False)]
+)
+def test_what_lies_beside_the_folder_that_is_reported_is_not_kept(path: str, is_there: bool) -> None:
+    outcome = converted(REPORTED.format(written=f"model.save_pretrained('{path}')"))
+    [message] = [each for each in outcome.messages if path in each]
+    assert ("not kept with the trial" in message) is not is_there
+
+
+def test_a_folder_that_a_function_makes_a_checkpoint_of_may_be_any() -> None:
+    made = "def made(folder):\n    return Checkpoint.from_directory(folder)\n\n\ndef loop("
+    script = REPORTED.replace("def loop(", made).replace('Checkpoint.from_directory("out")', 'made("out")')
+    messages = converted(script.format(written="model.save_pretrained('out')")).messages
+    assert not any("not kept with the trial" in message for message in messages)
 
 
 @pytest.mark.parametrize("path", ["'out/{}.pt'.format(config['run'])", "'out/%d.pt' % config['run']"])

@@ -21,7 +21,15 @@ from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.nodes import blocks, only_target
-from raymigrate.facts.values import Source, argument, constants, is_call_by_name, origins
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    constants,
+    has_unpacking,
+    is_call_by_name,
+    keyword_argument,
+    origins,
+)
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 # docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
@@ -371,12 +379,11 @@ def is_short(name: object) -> bool:
 def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:
     """Loads the Hub's own Parquet copy of a dataset that is a script, which has no name for the one configuration."""
     message = f'"{name}" is a script, which datasets >= 4 refuses'
-    arguments = {keyword.arg for keyword in call.keywords}
-    if "revision" in arguments:
+    if keyword_argument(call, "revision") is not None:
         return
     configuration = argument(call, 1, "name")
     seen = configuration is None or isinstance(context.module.constant(configuration), str | None)
-    if None in arguments or len(call.args) > FEW or not sure or not seen:
+    if has_unpacking(call) or len(call.args) > FEW or not sure or not seen:
         advice = f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub; leave the configuration out.'
         context.manual(RM715, given, f"{message}.", advice)
     elif context.converts(RM715, given, f"{message}; now the Parquet copy of the Hub."):

@@ -214,10 +214,10 @@ def _target_block(module: Module, method: ast.Attribute) -> list[tuple[str, ast.
 def _write_as_targets(context: Context, method: ast.Attribute, body: list[tuple[str, ast.Call]]) -> None:
     block = context.module.statement(method)
     lines, parts = [], {}
-    for (target, call), letter in zip(body, "abcdefghijklmnopqrstuvwxyz", strict=False):
+    for number, (target, call) in enumerate(body):
         context.plan.call(call).names = ["text_target"]
-        lines.append(f"{comments_of(context.module, context.module.statement(call))}{target} = $call_{letter}")
-        parts[f"call_{letter}"] = call
+        lines.append(f"{comments_of(context.module, context.module.statement(call))}{target} = $call_{number}")
+        parts[f"call_{number}"] = call
     context.plan.statement(block).replacement = Code("\n".join(lines) + "\n", parts)
 
 

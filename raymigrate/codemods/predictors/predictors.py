@@ -5,7 +5,6 @@ What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, 
 
 import ast
 from collections.abc import Callable
-from string import ascii_lowercase
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -391,9 +390,9 @@ def _set_dict(edit: CallEdit, keyword: str, entries: dict[str, tuple[str, dict[s
     """Sets a keyword argument to a dict, of templates whose parts are one each."""
     items: list[str] = []
     parts: dict[str, Part] = {}
-    for (key, (template, given)), letter in zip(entries.items(), ascii_lowercase, strict=False):
+    for number, (key, (template, given)) in enumerate(entries.items()):
         for name, part in given.items():
-            parts[f"{name}_{letter}"] = part
-            template = template.replace(f"${name}", f"${name}_{letter}")
+            parts[f"{name}_{number}"] = part
+            template = template.replace(f"${name}", f"${name}_{number}")
         items.append(f"{string_literal(key)}: {template}")
     edit.set(keyword, f"{{{', '.join(items)}}}", **parts)

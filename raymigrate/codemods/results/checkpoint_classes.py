@@ -32,6 +32,7 @@ from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.framework_checkpoints import CLASSES, framework_class
 from raymigrate.facts.ray_train.results import (
     CHECKPOINT_CLASSES,
+    CHECKPOINTS,
     Layout,
     class_method,
     is_any_checkpoint,
@@ -202,7 +203,7 @@ def _by_class_of_framework(context: Context, method: str) -> str | None:
         name = owner.rpartition(".")[2] + end
         found = member(look_up(owner + end).place, method) if end else None
         if found is not None and found.parameters is not None:
-            if name == "TorchCheckpoint" and method == "get_model":
+            if name == "TorchCheckpoint":
                 return loads_model(context)
             return f"Make it a {name}, which has the method: {name}(checkpoint.path, checkpoint.filesystem)."
     return None
@@ -349,7 +350,7 @@ def _is_type(context: Context, node: ast.expr) -> bool:
 def _spelling(context: Context, reference: Reference) -> str | None:
     """How ray.train.Checkpoint can be called where a reference stands: by its own name, if nothing else has that."""
     bindings = context.module.scope_of[reference.root].lookup("Checkpoint")
-    if all((binding.qualified or "").endswith(".Checkpoint") for binding in bindings):
+    if all(binding.qualified in CHECKPOINTS for binding in bindings):
         return "Checkpoint"
     return "ray.train.Checkpoint" if context.can_import("ray", reference) else None
 

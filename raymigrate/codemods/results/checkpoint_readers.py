@@ -42,6 +42,7 @@ DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkp
 IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
 EITHER = in_words("Look for them in files:")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
+WITH_WEIGHTS = ("transformers.", "accelerate.", "peft.")  # whose WEIGHTS_NAME is one of them; that of diffusers is not
 READS = frozenset(
     {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}
     | {f"os.path.{name}" for name in ("exists", "isfile", "lexists", "getsize", "getmtime")}
@@ -170,8 +171,9 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
         return
     joins = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join" and not join.keywords
     if joins and isinstance(join, ast.Call) and place is Layout.NESTED and join.args[0] is folder:
-        rest = {f"part_{letter}": part for letter, part in zip("abcdefgh", join.args[1:], strict=False)}
-        names = "".join(f", ${name}" for name in rest)
+        stars = ["*" if isinstance(part, ast.Starred) else "" for part in join.args[1:]]
+        rest = {f"part_{n}": getattr(part, "value", part) if stars[n] else part for n, part in enumerate(join.args[1:])}
+        names = "".join(f", {star}${name}" for star, name in zip(stars, rest, strict=True))
         plan.replace(join, f'$join($folder, "checkpoint"{names})', join=join.func, folder=folder, **rest)
         return
     known = plan.expressions.get(folder)
@@ -190,8 +192,9 @@ def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | Non
     text = context.module.parent_of.get(part)
     if not isinstance(text, ast.JoinedStr) or text.values[0] is not part or place is not Layout.NESTED:
         return None
-    source = context.module.source(text)
-    found = len(text.values) > 1 and source.count("}/") == 1 and text.end_lineno == text.lineno
+    source, begin = context.module.source(text), next(iter(text.values[1:]), None)
+    is_folder = isinstance(begin, ast.Constant) and str(begin.value).startswith("/")  # not f"{folder}_{name}/..."
+    found = is_folder and source.count("}/") == 1 and text.end_lineno == text.lineno
     return source.replace("}/", "}/checkpoint/") if found else None
 
 
@@ -227,9 +230,11 @@ def _report_weight(context: Context, node: ast.AST, names: Collection[str] = ())
 
 def _names_weights(module: Module, node: ast.AST) -> bool:
     """Whether an expression is, or ends in, the name of a file of weights that nothing writes any more."""
-    named = isinstance(node, ast.expr) and (module.qualified(node) or "").endswith(".WEIGHTS_NAME")
+    name = (module.qualified(node) or "") if isinstance(node, ast.expr) else ""
+    if name.endswith(".WEIGHTS_NAME") and name.startswith(WITH_WEIGHTS):
+        return True
     text = node.value if isinstance(node, ast.Constant) else ""
-    return named or (isinstance(text, str) and text.endswith(OLD_WEIGHTS))
+    return isinstance(text, str) and text.endswith(OLD_WEIGHTS)
 
 
 def _is_adapter(module: Module, node: ast.AST) -> bool:

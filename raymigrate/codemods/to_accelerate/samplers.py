@@ -21,7 +21,6 @@ from raymigrate.facts.values import (
     is_call_by_name,
     is_none,
     keyword_argument,
-    keyword_named,
     reaching,
     unpacked_dicts,
 )
@@ -241,10 +240,10 @@ class Samplers(Side):
 
         def edit() -> None:
             call = changes.context.plan.call(loader)
-            call.remove.update({"sampler"} if keyword_named(loader, "sampler") else ())
+            call.remove.add("sampler")
             if shuffle and given not in loader.args:
                 call.set("shuffle", shuffle)
-            elif keyword_named(loader, "shuffle"):
+            else:
                 call.remove.add("shuffle")
 
         changes.edits.append(edit)

@@ -8,6 +8,7 @@ itself is a race today: of eight processes that did so at once with one JSON fil
 """
 
 import ast
+from pathlib import PurePosixPath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -302,11 +303,17 @@ def _is_reported(module: Module, path: ast.expr) -> bool:
             given = argument(call, 0, "path")
             folder = home.constant(given)
             if isinstance(folder, str):
-                if folder in (".", "./") or (text and text.startswith(folder)):
+                if _lies_in(text, folder):
                     return True
             elif given is None or _is_handed_over(first := head(home, given)) or start & starts(first):
                 return True
     return False
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    """Whether a path is in a folder, however both are spelled: "./out/model" is in "out", and "outputs" is not."""
+    within = PurePosixPath(folder).parts
+    return PurePosixPath(path).parts[: len(within)] == within
 
 
 def _is_handed_over(first: Source) -> bool:

@@ -110,8 +110,6 @@ def _in_trial(context: Context, reference: Reference) -> None:
     checkpoint = next((c for c in CHECKPOINTS if reference.is_within(c)), None)
     if checkpoint is not None:
         source = "Checkpoint" + reference.qualified.removeprefix(checkpoint)
-    elif not name:
-        return
     # Only a trainer's workers have it: in a trial it raised an error in legacy Ray too.
     if _session_function(reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY:
         context.leave(RM413, reference, f"{old}() means nothing in a Tune trial, which is one process.")
