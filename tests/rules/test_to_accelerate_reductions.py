@@ -112,10 +112,7 @@ def test_a_tensor_that_has_one_name_gets_the_sum(helper: str, after: str) -> Non
         ("", "flat = loss.detach().view(-1)\ndist.all_reduce(flat)\nprint(loss)"),
         ("", "output = model(x)\nflat = output.loss.detach()\ndist.all_reduce(flat)\nprint(output.loss)"),
         ("", "output = model(x)\nshown = output.loss\ndist.all_reduce(shown)\nprint(output.loss)"),
-        (
-            "",
-            "kept, output = [], model(x)\nkept.append(output)\nshown = output.loss\ndist.all_reduce(shown)\nprint(kept)",
-        ),
+        ("", "all = []\no = model(x)\nall.append(o)\nshown = o.loss\ndist.all_reduce(shown)\nprint(all)"),
         ("", "state = job.state(x)\nshown = state.loss\ndist.all_reduce(shown)\nprint(shown)"),
         ("", "kept = {'loss': loss}\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = dict(loss=loss)\ndist.all_reduce(loss)\nprint(kept)"),
