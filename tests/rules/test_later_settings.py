@@ -147,3 +147,39 @@ def test_a_plain_script_that_sets_a_field_later(line: str, said: str) -> None:
     outcome = converted(PLAIN.format(line=line), to_ray=True, workers=2, gpu=False)
     assert "TorchTrainer(" in outcome.text
     assert any(said in message for message in outcome.messages), outcome.messages
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("per_gpu_train_batch_size=16", "The batch size of 16 is"),
+        ("per_gpu_train_batch_size=16, per_device_train_batch_size=4", "The batch size of 16 is"),
+        ("per_gpu_train_batch_size=None, per_device_train_batch_size=4", "The batch size of 4 is"),
+        ("per_gpu_train_batch_size=None", "The batch size of 8 is"),
+        ("per_gpu_train_batch_size=job.SIZE", "per_device_train_batch_size is"),
+        ("per_gpu_eval_batch_size=16", "The batch size of 8 is"),
+    ],
+)
+def test_the_batch_size_under_its_old_name_is_the_one_in_force(given: str, said: str) -> None:
+    script = PLAIN.format(line="").replace("per_device_train_batch_size=4", given)
+    outcome = converted(script, to_ray=True, workers=2, gpu=False)
+    assert any(f"{said} that of one worker" in message for message in outcome.messages), outcome.messages
+
+
+@pytest.mark.parametrize(
+    ("end", "is_saved"),
+    [
+        ("", False),
+        ("trainer.save_metrics('train', {})", False),
+        ("trainer.save_model('best')", True),
+        ("job.save_all(trainer)", True),
+        ("trainer.push_to_hub()", True),
+    ],
+)
+def test_the_best_model_is_looked_for_where_the_script_saves_it(end: str, is_saved: bool) -> None:
+    script = PLAIN.format(line="").replace("per_device_train_batch_size=4", "load_best_model_at_end=True")
+    outcome = converted(f"{script}{end}\n", to_ray=True, workers=2, gpu=False)
+    told = [message for message in outcome.messages if "not the best" in message]
+    assert len(told) == 1
+    assert ("take the model that the script saves" in told[0]) == is_saved
+    assert ("saves none at its end" in told[0]) != is_saved

@@ -84,6 +84,11 @@ def test_a_function_that_adds_up_gets_the_accelerator() -> None:
         ("", "loss = loss.detach().view(-1)\ndist.all_reduce(loss)\nprint(loss)"),
         ("", "pair = torch.stack([loss, loss])\ndist.all_reduce(loss)\nprint(loss, pair)"),
         ("", "print('%s' % (loss,))\ndist.all_reduce(loss)\nkept = [loss]\nprint(kept)"),
+        ("", "output = model(x)\nshown = output.loss\ndist.all_reduce(shown)\nprint(shown)"),
+        (
+            "",
+            "output = model(x)\nprint(output.logits)\nflat = output.loss.view(-1)\ndist.all_reduce(flat)\nprint(flat)",
+        ),
         ("", "total = loss.clone()\ntotal /= 2\nkept = {'loss': total.item()}\ndist.all_reduce(total)\nprint(kept)"),
     ],
 )
@@ -106,6 +111,9 @@ def test_a_tensor_that_has_one_name_gets_the_sum(helper: str, after: str) -> Non
         ("", "shown = again = loss.clone()\ndist.all_reduce(shown)\nprint(again)"),
         ("", "flat = loss.detach().view(-1)\ndist.all_reduce(flat)\nprint(loss)"),
         ("", "output = model(x)\nflat = output.loss.detach()\ndist.all_reduce(flat)\nprint(output.loss)"),
+        ("", "output = model(x)\nshown = output.loss\ndist.all_reduce(shown)\nprint(output.loss)"),
+        ("", "all = []\no = model(x)\nall.append(o)\nshown = o.loss\ndist.all_reduce(shown)\nprint(all)"),
+        ("", "state = job.state(x)\nshown = state.loss\ndist.all_reduce(shown)\nprint(shown)"),
         ("", "kept = {'loss': loss}\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = dict(loss=loss)\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = []\nkept.append(loss)\ndist.all_reduce(loss)\nprint(kept)"),

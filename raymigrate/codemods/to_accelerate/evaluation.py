@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.gathering import Gathering, moved_to_cpu,
 from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
 from raymigrate.codemods.to_accelerate.rows_kept import LOSS, keeps_rows
 from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.texts import is_text
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
@@ -72,7 +73,7 @@ class Evaluation(Side):
             return None
         found.is_ragged = self._lengths.differ
         paired = self._paired(found)
-        if paired is not None and self._with_labels(paired) and not paired.labels:
+        if paired is not None and self._with_labels(paired) and not (paired.labels or paired.texts):
             return paired
         is_whole = self._with_labels(found) and not (found.is_ragged and any("mask" in name for name in found.labels))
         return found if is_whole else None
@@ -101,7 +102,9 @@ class Evaluation(Side):
         if not all(isinstance(part, ast.Name) for part in target.elts):
             return None
         name = ast.unparse(target.elts[is_output.index(True)])
-        return replace(found, statement=statement, is_after=True, name=name, labels={}, sizes=[], together=value)
+        return replace(
+            found, statement=statement, is_after=True, name=name, labels={}, texts={}, sizes=[], together=value
+        )
 
     def _has_rows_elsewhere(self, loop: Loop) -> bool:
         """Whether the first dimension is not that of the rows: `target[1:]` leaves out the first token of each text."""
@@ -321,7 +324,8 @@ class Evaluation(Side):
         if self._is_size(part):
             found.sizes.append(part)
         else:
-            found.labels.setdefault(self._called(part), []).append(part)
+            kind = found.texts if is_text(self.module, part) else found.labels
+            kind.setdefault(self._called(part), []).append(part)
         return True
 
     def _is_bound_below(self, binding: ast.AST, found: Gathering, end: tuple[int, int]) -> bool:

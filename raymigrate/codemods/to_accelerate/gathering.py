@@ -24,6 +24,7 @@ class Gathering:
         is_after: Whether after it.
         outputs: What the model gave for each row: a name, or an expression that gets one.
         labels: Names and items of the batch that are read from there on, by what they are called.
+        texts: Those of them that are no tensors, and gathered as objects.
         losses: Values that stand for a whole batch.
         sizes: Expressions for the number of rows of the model's inputs.
         on_cpu: The outputs, before they were moved to the CPU.
@@ -37,6 +38,7 @@ class Gathering:
     outputs: list[ast.expr] = field(default_factory=list)
     name: str = ""
     labels: dict[str, list[ast.expr]] = field(default_factory=dict)
+    texts: dict[str, list[ast.expr]] = field(default_factory=dict)
     losses: list[ast.expr] = field(default_factory=list)
     sizes: list[ast.expr] = field(default_factory=list)
     on_cpu: ast.Call | None = None
@@ -76,12 +78,7 @@ class Gatherer:
             self._name_outputs(changes, found, names[0])
             parts = {} if found.is_after else {"output": found.outputs[0]}
         for name, items in found.labels.items():
-            own = name
-            if not isinstance(items[0], ast.Name):
-                own = changes.context.fresh(name, "references", "targets")
-                for item in items:
-                    changes.replace(item, own)
-            names.append(own)
+            names.append(self._name_part(changes, name, items))
             values.append(self.module.source(items[0]))
         for part in found.sizes:
             size = size_of(self.module, part)
@@ -95,10 +92,22 @@ class Gatherer:
             if changes.wide(found.statement, padding):
                 padding = f"{target} = {PAD_OVER_LINES.format(gathered)}"
             lines = [padding, f"{target} = accelerator.gather_for_metrics({again})"]
+        for name, items in found.texts.items():
+            own, value = self._name_part(changes, name, items), self.module.source(items[0])
+            lines.append(f"{own} = accelerator.gather_for_metrics({value}, use_gather_object=True)")
         add = changes.after if found.is_after else changes.before
         add(found.statement, "\n".join(lines), **parts)
         self._stay_on_device(changes, found, names)
         self._reduce_losses(changes, found)
+
+    def _name_part(self, changes: Changes, name: str, items: list[ast.expr]) -> str:
+        """The name of a part of the batch from there on, where its rows are those of all processes."""
+        if isinstance(items[0], ast.Name):
+            return name
+        own = changes.context.fresh(name, "references", "targets")
+        for item in items:
+            changes.replace(item, own)
+        return own
 
     def _gather_together(self, changes: Changes, found: Gathering, value: ast.Tuple) -> None:
         parts = {f"part_{number}": part for number, part in enumerate(value.elts)}

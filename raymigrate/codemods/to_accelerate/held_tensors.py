@@ -64,9 +64,18 @@ class HeldTensors(Side):
         if isinstance(statement, ast.Assign) and len(statement.targets) > 1:
             return True
         bare = _without_view(value)
+        owner = bare.value if isinstance(bare, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and self._is_given_by_model(owner):
+            bare = owner  # `outputs.loss`: of an object that is made for this step
         if isinstance(bare, ast.Name):
             return self._is_held(bare, reduced, seen | {node})
         return isinstance(value, PLACES) and not isinstance(self.module.value(value), ast.Call)
+
+    def _is_given_by_model(self, owner: ast.Name) -> bool:
+        """Whether a name stands for what a trained model gave."""
+        made = [self.module.assigned(node) for node in self._made(owner)]
+        models = frozenset(self.training.models)
+        return bool(made) and all(isinstance(call, ast.Call) and self.variables.of(call.func) & models for call in made)
 
     def _is_kept(self, read: ast.Name) -> bool:
         """Whether a read puts a tensor where it can be found later: under another name, or into a list or dict."""

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.texts import is_text
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.values import called_name, reaching
@@ -42,7 +43,7 @@ class Hosts(Side):
             if any(parent in self.moved_back for parent in self.module.ancestors(read)):
                 continue
             part = self._part(read)
-            if self._is_wanted_there(part) and not self.is_moved(read):
+            if self._is_wanted_there(part) and not self.is_moved(read) and not is_text(self.module, part):
                 changes.wrap(part, "$part.cpu()")
 
     def _part(self, read: ast.Name) -> ast.expr:

@@ -11,19 +11,26 @@ from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.facts.hugging_face.argument_objects import is_arguments_object, may_be_arguments_object
 from raymigrate.facts.hugging_face.later_settings import BATCH, Setting, later_settings, unseen_settings
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument, has_unpacking, last_name
 
+BEST_AT_END = "load_best_model_at_end"
 NOTES: dict[tuple[str | None, object], str] = {
     ("save_strategy", "no"): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
     " and a run that fails starts anew.",
-    ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
-    " script saves at its end.",
+    (BEST_AT_END, True): "result.checkpoint is the last checkpoint, not the best: take the model that the script saves"
+    " at its end.",
 }
+BEST_UNSAVED = (
+    "result.checkpoint is the last checkpoint, not the best, and the script saves none at its end:"
+    " trainer.save_model() behind train() does."
+)
 CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
 )
+SAVE_NO_MODEL = frozenset({"save_metrics", "save_state", "savefig", "save_to_disk"})
 DEFAULT_BATCH = 8  # transformers/training_args.py
+OLD_BATCH = "per_gpu_train_batch_size"  # in force up to transformers 4 where it was given and true
 FP16, LOADER_PROCESSES = "fp16", "dataloader_num_workers"
 TOLD = (*dict.fromkeys(str(name) for name, _ in NOTES), FP16, LOADER_PROCESSES)
 
@@ -42,7 +49,8 @@ def tell_settings(context: Context, rule: Rule, outline: Outline) -> None:
         if isinstance(value, (str, bool)) and (name, value) in NOTES:
             if value == "no" and len(arguments_made(module)) > 1:
                 continue  # another training may save
-            context.note(rule, place, NOTES[name, value])
+            is_lost = name == BEST_AT_END and not _saves(module)
+            context.note(rule, place, BEST_UNSAVED if is_lost else NOTES[name, value])
         elif name == FP16 and value is True and not outline.use_gpu:
             context.note(rule, place, "fp16=True does nothing on workers without a GPU: they train in float32.")
         elif name == LOADER_PROCESSES and value != 0:
@@ -61,9 +69,21 @@ def _settings(module: Module) -> Iterator[tuple[str | None, ast.AST, ast.expr]]:
 
 def batch_size(module: Module) -> int | None:
     """The per_device_train_batch_size of a script; None where it is not a literal, or not seen."""
-    given = given_at_last(module, BATCH)
-    size = DEFAULT_BATCH if given is None else given if given is ... else module.constant(given)
+    old, size = _literal(module, OLD_BATCH), _literal(module, BATCH)
+    size = old or (DEFAULT_BATCH if size is None else size)
     return size if isinstance(size, int) else None
+
+
+def _literal(module: Module, name: str) -> object:
+    """What a field is given in the end, as given_at_last() tells it, but for the literal in place of its code."""
+    given = given_at_last(module, name)
+    return given if given is None or given is ... else module.constant(given)
+
+
+def _saves(module: Module) -> bool:
+    """Whether something of a file may save a model: `trainer.save_model()`, `save_all(trainer)`, `push_to_hub()`."""
+    names = {last_name(call.func) for call in module.of_type(ast.Call)} - SAVE_NO_MODEL
+    return any("save" in name or name.startswith(("push", "export", "upload")) for name in names)
 
 
 def given_at_last(module: Module, name: str) -> ast.expr | EllipsisType | None:

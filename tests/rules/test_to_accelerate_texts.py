@@ -1,0 +1,83 @@
+"""--to-accelerate, RM855: the texts of a batch are gathered as objects; they are no tensors and have no device."""
+
+import pytest
+
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+
+ROWS = """class Reviews(torch.utils.data.Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, item):
+        review = {made}
+        return {{"note": review, "x": torch.tensor(self.rows[item].x), "labels": torch.tensor(self.rows[item].y)}}
+
+
+"""
+TAKEN = """model.eval()
+seen, found, real = [], [], []
+with torch.no_grad():
+    for batch in test_loader:
+        {takes}
+        x = batch["x"].to(device)
+        labels = batch["labels"].to(device)
+        predictions = model(x).argmax(dim=1)
+        seen.extend({part})
+        found.extend(predictions.tolist())
+        real.extend(labels.tolist())
+print(list(zip(seen, found, real)))
+"""
+OBJECTS = "accelerator.gather_for_metrics({}, use_gather_object=True)"
+
+
+def taken(takes: str, part: str, *, rows: str = "") -> str:
+    text = accelerated(LOOP, TAKEN.format(takes=takes, part=part), head=HEAD + rows).text
+    assert "(predictions, labels))" in text
+    return text
+
+
+@pytest.mark.parametrize(
+    "made", ["str(self.rows[item].text)", '" ".join(self.rows[item].words)', 'f"{self.rows[item]}"']
+)
+def test_what_the_dataset_makes_a_text_is_gathered_as_objects(made: str) -> None:
+    text = taken('notes = batch["note"]', "notes", rows=ROWS.format(made=made))
+    assert f"notes = {OBJECTS.format('notes')}\n" in text
+    assert "seen.extend(notes)\n" in text
+
+
+@pytest.mark.parametrize("key", ["text", "review_texts", "sentence", "file_path", "titles"])
+def test_what_is_called_a_text_is_gathered_as_objects(key: str) -> None:
+    part = f'batch["{key}"]'
+    text = taken("pass", part)
+    assert f"{key} = {OBJECTS.format(part)}\n" in text
+    assert f"seen.extend({key})\n" in text
+
+
+def test_a_tensor_of_the_dataset_is_gathered_as_one_whatever_it_is_called() -> None:
+    rows = ROWS.format(made="torch.tensor(self.rows[item].numbers)").replace("note", "text")
+    text = accelerated(LOOP, TAKEN.format(takes='text = batch["text"]', part="text"), head=HEAD + rows).text
+    assert "use_gather_object" not in text
+    assert "text" in text.partition("gather_for_metrics(")[2].partition(")")[0]
+
+
+@pytest.mark.parametrize("key", ["text_ids", "context_mask", "targets", "ids"])
+def test_other_parts_are_tensors(key: str) -> None:
+    text = accelerated(LOOP, TAKEN.format(takes="pass", part=f'batch["{key}"]')).text
+    assert "use_gather_object" not in text
+
+
+def test_texts_of_a_loop_that_trains_are_not_moved_to_the_cpu() -> None:
+    trained = """seen = []
+for batch in loader:
+    x, y = batch["x"].to(device), batch["y"].to(device)
+    seen.extend(batch["text"])
+    loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    assert 'seen.extend(batch["text"])\n' in accelerated(trained).text
+    assert 'seen.extend(batch["ids"].cpu())\n' in accelerated(trained.replace('"text"', '"ids"')).text
