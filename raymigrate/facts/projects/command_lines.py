@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
@@ -62,9 +63,10 @@ def parser_made(module: Module, call: ast.Call) -> str:
     return next((base for base in library_bases(*found) if base in PARSERS), "") if found is not None else ""
 
 
-def parsers_of_dataclasses(module: Module) -> Iterator[ast.Call]:
+@kept
+def parsers_of_dataclasses(module: Module) -> list[ast.Call]:
     """The calls that make parsers which read dataclasses; those too of a class that was not found, by its name."""
-    yield from (call for call in module.of_type(ast.Call) if makes_parser_of_dataclasses(module, call))
+    return [call for call in module.of_type(ast.Call) if makes_parser_of_dataclasses(module, call)]
 
 
 def parses(module: Module, definition: ast.stmt) -> bool:
