@@ -48,8 +48,9 @@ def tensor_kinds(context: Context) -> None:
     module = context.module
     unpacking = (call for call in module.of_type(ast.Call) if unpacked_dicts(call))
     for call in dict.fromkeys([*(call for call, _ in module.keywords(ARGUMENT)), *unpacking]):
-        asked = _asked(module, call, None)
-        if asked is not None and every_origin(module, _called(call), _is_made_by_library):
+        # What a dict holds is asked last: it is looked for in all that fills it.
+        asked = _asked(module, call, None) if every_origin(module, _called(call), _is_made_by_library) else None
+        if asked is not None:
             kind, place = asked
             context.manual(RM705, place, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
     for call, name, position in _collators(module):
