@@ -49,8 +49,8 @@ def test_the_only_one_is_taken_from_the_end(reads: str, after: str) -> None:
     assert len(found.lines("RM604", Kind.CONVERTED)) == 1
 
 
-@pytest.mark.parametrize("kept", [ONE, '1, "loss", "min"'])
-def test_the_number_by_position_too(kept: str) -> None:
+@pytest.mark.parametrize("kept", [ONE, '1, "loss", "min"', '**dict(num_to_keep=1, checkpoint_score_attribute="loss")'])
+def test_the_number_by_position_and_in_a_dict_too(kept: str) -> None:
     assert "result.best_checkpoints[-1]" in outcome("best, _ = result.best_checkpoints[0]", kept).text
 
 
@@ -60,11 +60,27 @@ def test_the_number_by_position_too(kept: str) -> None:
         ("best, _ = result.best_checkpoints[0]", SEVERAL),
         ("best, _ = result.best_checkpoints[1]", SEVERAL),
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=count(), checkpoint_score_attribute="loss"'),
+        ("best, _ = result.best_checkpoints[0]", "**settings()"),
+        ("kept.num_to_keep = 3\nbest, _ = result.best_checkpoints[0]", ONE),
     ],
 )
 def test_other_places_are_told(reads: str, kept: str) -> None:
     found = outcome(reads, kept)
     assert reads in found.text
+    assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "TorchTrainer(loop)",
+        "TorchTrainer(loop, run_config=RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=2)))",
+        "TorchTrainer(loop, run_config=RunConfig(checkpoint_config=None))",
+    ],
+)
+def test_a_result_of_a_run_that_keeps_others_too_is_told_of(other: str) -> None:
+    found = outcome(f"if input():\n    result = {other}.fit()\nbest, _ = result.best_checkpoints[0]")
+    assert "result.best_checkpoints[0]" in found.text
     assert len(found.lines("RM604", Kind.MANUAL)) == 1
 
 
@@ -89,6 +105,8 @@ def test_a_ray_that_may_be_newer_is_told_of() -> None:
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=None, checkpoint_score_attribute="loss"'),
         ("best, _ = result.best_checkpoints[0]", "num_to_keep=1, checkpoint_score_attribute=None"),
         ("best, _ = others.best_checkpoints[0]", ONE),
+        ("best, _ = result.best_checkpoints[0]", "**dict(num_to_keep=2)"),
+        ("pairs = result.best_checkpoints\npairs.sort(key=score)\nprint(pairs[0])", ONE),
     ],
 )
 def test_nothing_is_told_where_the_place_holds_the_same(reads: str, kept: str) -> None:

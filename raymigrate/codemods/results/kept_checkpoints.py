@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.results import RM604, of_trainer
+from raymigrate.codemods.results.results import RM604, SCORE, of_trainer, sets_how_many
 from raymigrate.facts.ray_train.results import fitted_trainers, trainers_of
-from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, config_names
+from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument
+from raymigrate.facts.values import Source, given_by_name, is_none, last_name, named_arguments, unpacked_dicts
 
 LAST_AMONG_BEST = (2, 7)
 CHECKPOINT_CONFIGS = (*config_names("CheckpointConfig"), "ray.tune.CheckpointConfig")
@@ -30,58 +30,63 @@ def kept_checkpoints(context: Context) -> None:
     module, ray = context.module, context.from_ray
     if not context.of_legacy_job or ray.lowest >= LAST_AMONG_BEST:
         return
-    for item, reads in _items(module):
-        numbers = {number for read in reads for number in _numbers_kept(module, read.value)}
-        if not numbers:
+    for item, results in _items(module):
+        numbers = {number for result in results for number in _numbers_kept(result)}
+        if numbers <= {None}:
             continue
-        is_sure = all(None not in trainers_of(module, read.value) for read in reads)
+        is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
         if numbers == {1} and module.constant(item.slice) == 0 and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
                 context.plan.replace(item.slice, "-1")
         else:
-            message = of_trainer(f"{MESSAGE}: this may be another one now.", Source(module, reads[0].value))
-            context.manual(RM604, item, message, BEST)
+            context.manual(RM604, item, of_trainer(f"{MESSAGE}: this may be another one now.", *results), BEST)
 
 
-def _items(module: Module) -> Iterator[tuple[ast.Subscript, list[ast.Attribute]]]:
-    """What is taken out of best_checkpoints by its place from the front, with where the list is read."""
+def _items(module: Module) -> Iterator[tuple[ast.Subscript, list[Source]]]:
+    """What is taken out of best_checkpoints by its place from the front, with the results whose lists these may be."""
     for item in module.of_type(ast.Subscript):
         place = module.constant(item.slice) if not isinstance(item.slice, ast.Slice) else ...
-        if not isinstance(place, int) or place < 0:
+        if not isinstance(place, int) or place < 0 or _is_put_in_order(module, item):
             continue
-        found = [source for source in module.origins(item.value) if source.module is module]
-        reads = [source.node for source in found if isinstance(source.node, ast.Attribute)]
-        if reads and len(reads) == len(found) and all(read.attr == "best_checkpoints" for read in reads):
-            yield item, reads
+        lists = module.origins(item.value)
+        found = [Source(one.module, one.node.value) for one in lists if isinstance(one.node, ast.Attribute)]
+        if found and len(found) == len(lists) and {last_name(one.node) for one in lists} == {"best_checkpoints"}:
+            yield item, found
 
 
-def _numbers_kept(module: Module, result: ast.expr) -> Iterator[object]:
-    """How many checkpoints each run keeps that keeps the best ones by a score; `...` where that is not seen."""
-    for trainer in fitted_trainers(module, result) or []:
+def _is_put_in_order(module: Module, item: ast.Subscript) -> bool:
+    """Whether the list was given an order of the script's own before, which decides what comes first."""
+    uses = module.uses_of(item.value) if isinstance(item.value, ast.Name) else []
+    before = [module.parent_of[use] for use in uses if module.start(use) < module.start(item)]
+    return any(isinstance(method, ast.Attribute) and method.attr in ("sort", "reverse") for method in before)
+
+
+def _numbers_kept(result: Source) -> Iterator[object]:
+    """How many checkpoints each run keeps that keeps the best by a score: None for others, `...` if it is not seen."""
+    for trainer in fitted_trainers(result.module, result.node) or []:
         for made in trainer.module.origins(trainer.node):
-            for config in _given(made, "run_config"):
-                for checkpoints in _of_run(config):
-                    yield from _number(checkpoints)
+            runs = _given(made, "run_config")
+            found = [checkpoints for run in runs for checkpoints in _given(run, "checkpoint_config")]
+            yield from map(_number, found) if found else (None,)
 
 
 def _given(made: Source, name: str) -> list[Source]:
-    """What a call may be given for one argument."""
-    given = keyword_argument(made.node, name) if isinstance(made.node, ast.Call) else None
-    return made.module.origins(given) if given is not None else []
+    """What a call may be given for one argument, by its name or in a dict that it unpacks."""
+    given = given_by_name(made.module, made.node).get(name) if isinstance(made.node, ast.Call) else None
+    return made.module.origins(given)
 
 
-def _of_run(config: Source) -> list[Source]:
-    """The CheckpointConfigs that a RunConfig may have."""
-    call = config.node
-    if not isinstance(call, ast.Call) or config.module.qualified(call.func) not in RUN_CONFIGS:
-        return []
-    return _given(config, "checkpoint_config")
-
-
-def _number(checkpoints: Source) -> Iterator[object]:
+def _number(checkpoints: Source) -> object:
     module, call = checkpoints.module, checkpoints.node
-    if not isinstance(call, ast.Call) or module.qualified(call.func) not in CHECKPOINT_CONFIGS or has_unpacking(call):
-        return
-    number, score = argument(call, 0, "num_to_keep"), argument(call, 1, "checkpoint_score_attribute")
-    if number is not None and score is not None and not is_none(module.value(number)) and not is_none(score):
-        yield module.constant(number)
+    if is_none(call):
+        return None
+    if not isinstance(call, ast.Call) or module.qualified(call.func) not in CHECKPOINT_CONFIGS or sets_how_many(module):
+        return ...
+    given = named_arguments(call, ("num_to_keep", SCORE)) | given_by_name(module, call)
+    number, score = given.get("num_to_keep"), given.get(SCORE)
+    if number is None or score is None:
+        return ... if any(module.entries(hidden) is None for hidden in unpacked_dicts(call)) else None
+    if is_none(module.value(number)) or is_none(module.value(score)):
+        return None
+    seen = module.constant(number)
+    return seen if isinstance(seen, int) else ...
