@@ -38,6 +38,12 @@ def using(use: str, key: str = SCALING, space: str = DRAWN) -> Outcome:
             'for one in results:\n    print(one.config["scaling_config"].num_workers)',
             'print(one.config["scaling_config"]["num_workers"])',
         ),
+        ('given = best.config["scaling_config"]\nprint(given.num_workers)', 'print(given["num_workers"])'),
+        (
+            'tried = best.config\nprint(tried["scaling_config"].num_workers)',
+            'print(tried["scaling_config"]["num_workers"])',
+        ),
+        ('print(best.config.get("scaling_config").num_workers)', '.get("scaling_config")["num_workers"])'),
     ],
 )
 def test_what_the_search_space_gives_is_an_entry(use: str, now: str) -> None:
@@ -51,6 +57,15 @@ def test_what_the_search_space_gives_is_an_entry(use: str, now: str) -> None:
     [
         ('print(best.config["scaling_config"].use_gpu)', "reading use_gpu of it raises an AttributeError"),
         ('TorchTrainer(loop, scaling_config=best.config["scaling_config"])', "a trainer takes no dict here"),
+        (
+            'given = best.config["scaling_config"]\nTorchTrainer(loop, scaling_config=given)',
+            "a trainer takes no dict here",
+        ),
+        (
+            "one = Tuner(loop).fit().get_best_result() if input() else best\n"
+            'print(one.config["scaling_config"].num_workers)',
+            "is a dict now where the result is of a Tuner that is converted here",
+        ),
     ],
 )
 def test_what_is_no_entry_is_told(use: str, said: str) -> None:
