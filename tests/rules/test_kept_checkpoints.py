@@ -1,8 +1,11 @@
 """RM604: the best of the checkpoints that a run kept, taken from the front of the list."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -82,6 +85,20 @@ def test_a_result_of_a_run_that_keeps_others_too_is_told_of(other: str) -> None:
     found = outcome(f"if input():\n    result = {other}.fit()\nbest, _ = result.best_checkpoints[0]")
     assert "result.best_checkpoints[0]" in found.text
     assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "is_converted"), [("from train import first\n\nprint(first([1]))\n", False), ("first = 1\n", True)]
+)
+@pytest.mark.parametrize("reads", ["pairs[0]", "one.best_checkpoints[0]"])
+def test_a_function_that_another_file_calls_is_left(tmp_path: Path, reads: str, other: str, is_converted: bool) -> None:
+    given = reads.partition("[")[0].partition(".")[0]
+    function = f"def first({given}):\n    return {reads}\n\n\n"
+    call = "print(first(result.best_checkpoints))" if given == "pairs" else "print(first(result))"
+    (tmp_path / "train.py").write_text(SCRIPT.format(kept=ONE, reads=function + call))
+    (tmp_path / "other.py").write_text(other)
+    kinds = [finding.kind for finding in convert(tmp_path).findings if finding.code == "RM604"]
+    assert kinds == [Kind.CONVERTED if is_converted else Kind.MANUAL]
 
 
 def test_a_ray_that_may_be_newer_is_told_of() -> None:

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604, SCORE, of_trainer, sets_how_many
+from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.results import fitted_trainers, trainers_of
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
@@ -35,6 +36,7 @@ def kept_checkpoints(context: Context) -> None:
         if numbers <= {None}:
             continue
         is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
+        is_sure = is_sure and not _may_come_from_elsewhere(module, item, results)
         if numbers == {1} and module.constant(item.slice) == 0 and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
                 context.plan.replace(item.slice, "-1")
@@ -56,9 +58,19 @@ def _items(module: Module) -> Iterator[tuple[ast.Subscript, list[Source]]]:
 
 def _is_put_in_order(module: Module, item: ast.Subscript) -> bool:
     """Whether the list was given an order of the script's own before, which decides what comes first."""
-    uses = module.uses_of(item.value) if isinstance(item.value, ast.Name) else []
-    before = [module.parent_of[use] for use in uses if module.start(use) < module.start(item)]
-    return any(isinstance(method, ast.Attribute) and method.attr in ("sort", "reverse") for method in before)
+    pairs = item.value
+    owners = [method.value for _, method in module.method_calls("sort", "reverse")]
+    return isinstance(pairs, ast.Name) and any(
+        isinstance(owner, ast.Name) and owner.id == pairs.id and module.bound_in(owner) is module.bound_in(pairs)
+        for owner in owners
+        if module.start(owner) < module.start(item)
+    )
+
+
+def _may_come_from_elsewhere(module: Module, item: ast.Subscript, results: list[Source]) -> bool:
+    """Whether an item is taken of what a function gets that other files may call as well."""
+    values = [item.value, *(result.node for result in results if result.module is module)]
+    return any(isinstance(module.definition(value), ast.arg) for value in values) and is_used_elsewhere(module, item)
 
 
 def _numbers_kept(result: Source) -> Iterator[object]:
