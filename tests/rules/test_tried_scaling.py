@@ -1,8 +1,11 @@
 """RM405: what is read of the scaling configuration that a result of a Tuner holds."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -86,3 +89,14 @@ def test_other_values_stay(use: str, key: str, space: str) -> None:
     outcome = using(f"from mine import other\n{use}", key, space)
     assert use in outcome.text
     assert not any("of a result is a dict now" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("other", "kind"), [("import train\n\ntrain.show(1)\n", Kind.MANUAL), ("", Kind.CONVERTED)])
+def test_a_function_that_another_file_calls_is_left(tmp_path: Path, other: str, kind: Kind) -> None:
+    use = 'def show(one):\n    print(one.config["scaling_config"].num_workers)\n\n\nshow(best)'
+    (tmp_path / "train.py").write_text(SCRIPT.format(use=use, key=SCALING, space=DRAWN))
+    (tmp_path / "other.py").write_text(other)
+    found = [
+        finding for finding in convert(tmp_path).findings if finding.message.startswith('config["scaling_config"]')
+    ]
+    assert [finding.kind for finding in found] == [kind]

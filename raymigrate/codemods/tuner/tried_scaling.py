@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_tune.trials import tuners_of
 from raymigrate.facts.ray_tune.tuners import TunerCall
 from raymigrate.facts.syntax.module import Module
@@ -28,6 +29,8 @@ def read_tried_scaling(context: Context, rule: Rule, tuners: Collection[TunerCal
     items: dict[ast.expr, list[ast.Call | None]] = {}
     for item, result in _items(module) if tuned else ():
         found = [tuned.get(source.node) if source is not None else None for source in tuners_of(module, result)]  # type: ignore[call-overload]
+        if isinstance(module.definition(result), ast.arg) and is_used_elsewhere(module, item):
+            found.append(None)
         if any(found):
             items[item] = found
     for _, given in module.keywords(SCALING) if items else ():
