@@ -22,6 +22,8 @@ MESSAGE = (
     "result.best_checkpoints holds the last checkpoint too since Ray 2.7, whatever its score, and the one with the"
     " worst score comes first"
 )
+OTHER = "this may be another one now"
+MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
 
 
@@ -31,34 +33,46 @@ def kept_checkpoints(context: Context) -> None:
     module, ray = context.module, context.from_ray
     if not context.of_legacy_job or ray.lowest >= LAST_AMONG_BEST:
         return
-    for item, results in _items(module):
+    for item, pairs in _items(module):
+        results = [] if _is_put_in_order(module, item, pairs) else _results(module, pairs)
         numbers = {number for result in results for number in _numbers_kept(result)}
         if numbers <= {None}:
             continue
         is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
-        is_sure = is_sure and not _may_come_from_elsewhere(module, item, results)
-        if numbers == {1} and module.constant(item.slice) == 0 and is_sure and ray.surely_before(LAST_AMONG_BEST):
+        is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
+        is_sure = is_sure and isinstance(item, ast.Subscript) and module.constant(item.slice) == 0
+        if numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
-                context.plan.replace(item.slice, "-1")
+                context.plan.replace(item.slice, "-1")  # type: ignore[attr-defined]
         else:
-            context.manual(RM604, item, of_trainer(f"{MESSAGE}: this may be another one now.", *results), BEST)
+            change = MORE if item is pairs else OTHER
+            context.manual(RM604, item, of_trainer(f"{MESSAGE}: {change}.", *results), BEST)
 
 
-def _items(module: Module) -> Iterator[tuple[ast.Subscript, list[Source]]]:
-    """What is taken out of best_checkpoints by its place from the front, with the results whose lists these may be."""
+def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What takes something out of a list by its place from the front, with the list."""
     for item in module.of_type(ast.Subscript):
-        place = module.constant(item.slice) if not isinstance(item.slice, ast.Slice) else ...
-        if not isinstance(place, int) or place < 0 or _is_put_in_order(module, item):
-            continue
-        lists = module.origins(item.value)
-        found = [Source(one.module, one.node.value) for one in lists if isinstance(one.node, ast.Attribute)]
-        if found and len(found) == len(lists) and {last_name(one.node) for one in lists} == {"best_checkpoints"}:
-            yield item, found
+        first = item.slice.upper if isinstance(item.slice, ast.Slice) else item.slice
+        if isinstance(place := module.constant(first), int) and place >= 0:
+            yield item, item.value
+    for call, method in module.method_calls("pop"):
+        if call.args and module.constant(call.args[0]) == 0:
+            yield call, method.value
+    for statement in module.of_type(ast.Assign):
+        if isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+            yield statement.value, statement.value
 
 
-def _is_put_in_order(module: Module, item: ast.Subscript) -> bool:
+def _results(module: Module, pairs: ast.expr) -> list[Source]:
+    """The results whose best_checkpoints a value may be; none where it may be another list."""
+    lists = module.origins(pairs)
+    found = [Source(one.module, one.node.value) for one in lists if isinstance(one.node, ast.Attribute)]
+    is_read = len(found) == len(lists) and {last_name(one.node) for one in lists} == {"best_checkpoints"}
+    return found if is_read else []
+
+
+def _is_put_in_order(module: Module, item: ast.expr, pairs: ast.expr) -> bool:
     """Whether the list was given an order of the script's own before, which decides what comes first."""
-    pairs = item.value
     owners = [method.value for _, method in module.method_calls("sort", "reverse")]
     return isinstance(pairs, ast.Name) and any(
         isinstance(owner, ast.Name) and owner.id == pairs.id and module.bound_in(owner) is module.bound_in(pairs)
@@ -67,10 +81,10 @@ def _is_put_in_order(module: Module, item: ast.Subscript) -> bool:
     )
 
 
-def _may_come_from_elsewhere(module: Module, item: ast.Subscript, results: list[Source]) -> bool:
-    """Whether an item is taken of what a function gets that other files may call as well."""
-    values = [item.value, *(result.node for result in results if result.module is module)]
-    return any(isinstance(module.definition(value), ast.arg) for value in values) and is_used_elsewhere(module, item)
+def _may_come_from_elsewhere(module: Module, pairs: ast.expr, results: list[Source]) -> bool:
+    """Whether a list is what a function gets, or in it, that other files may call as well."""
+    values = [pairs, *(result.node for result in results if result.module is module)]
+    return any(isinstance(module.definition(value), ast.arg) for value in values) and is_used_elsewhere(module, pairs)
 
 
 def _numbers_kept(result: Source) -> Iterator[object]:
