@@ -1,8 +1,11 @@
 """RM604: the best of the checkpoints that a run kept, taken from the front of the list."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -49,8 +52,8 @@ def test_the_only_one_is_taken_from_the_end(reads: str, after: str) -> None:
     assert len(found.lines("RM604", Kind.CONVERTED)) == 1
 
 
-@pytest.mark.parametrize("kept", [ONE, '1, "loss", "min"'])
-def test_the_number_by_position_too(kept: str) -> None:
+@pytest.mark.parametrize("kept", [ONE, '1, "loss", "min"', '**dict(num_to_keep=1, checkpoint_score_attribute="loss")'])
+def test_the_number_by_position_and_in_a_dict_too(kept: str) -> None:
     assert "result.best_checkpoints[-1]" in outcome("best, _ = result.best_checkpoints[0]", kept).text
 
 
@@ -60,12 +63,46 @@ def test_the_number_by_position_too(kept: str) -> None:
         ("best, _ = result.best_checkpoints[0]", SEVERAL),
         ("best, _ = result.best_checkpoints[1]", SEVERAL),
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=count(), checkpoint_score_attribute="loss"'),
+        ("best, _ = result.best_checkpoints[0]", "**settings()"),
+        ("print(result.best_checkpoints[:1])", ONE),
+        ("print(result.best_checkpoints.pop(0))", ONE),
+        ("((best, metrics),) = result.best_checkpoints", ONE),
+        ("pairs = result.best_checkpoints\n[pair] = pairs", ONE),
+        ("kept.num_to_keep = 3\nbest, _ = result.best_checkpoints[0]", ONE),
     ],
 )
 def test_other_places_are_told(reads: str, kept: str) -> None:
     found = outcome(reads, kept)
     assert reads in found.text
     assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "TorchTrainer(loop)",
+        "TorchTrainer(loop, run_config=RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=2)))",
+        "TorchTrainer(loop, run_config=RunConfig(checkpoint_config=None))",
+    ],
+)
+def test_a_result_of_a_run_that_keeps_others_too_is_told_of(other: str) -> None:
+    found = outcome(f"if input():\n    result = {other}.fit()\nbest, _ = result.best_checkpoints[0]")
+    assert "result.best_checkpoints[0]" in found.text
+    assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "is_converted"), [("from train import first\n\nprint(first([1]))\n", False), ("first = 1\n", True)]
+)
+@pytest.mark.parametrize("reads", ["pairs[0]", "one.best_checkpoints[0]"])
+def test_a_function_that_another_file_calls_is_left(tmp_path: Path, reads: str, other: str, is_converted: bool) -> None:
+    given = reads.partition("[")[0].partition(".")[0]
+    function = f"def first({given}):\n    return {reads}\n\n\n"
+    call = "print(first(result.best_checkpoints))" if given == "pairs" else "print(first(result))"
+    (tmp_path / "train.py").write_text(SCRIPT.format(kept=ONE, reads=function + call))
+    (tmp_path / "other.py").write_text(other)
+    kinds = [finding.kind for finding in convert(tmp_path).findings if finding.code == "RM604"]
+    assert kinds == [Kind.CONVERTED if is_converted else Kind.MANUAL]
 
 
 def test_a_ray_that_may_be_newer_is_told_of() -> None:
@@ -89,6 +126,12 @@ def test_a_ray_that_may_be_newer_is_told_of() -> None:
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=None, checkpoint_score_attribute="loss"'),
         ("best, _ = result.best_checkpoints[0]", "num_to_keep=1, checkpoint_score_attribute=None"),
         ("best, _ = others.best_checkpoints[0]", ONE),
+        ("print(result.best_checkpoints[-2:])", SEVERAL),
+        ("print(result.best_checkpoints.pop())", SEVERAL),
+        ("best, metrics = result.best_checkpoints[-1]", SEVERAL),
+        ("pairs = [*result.best_checkpoints]\nprint(pairs)", ONE),
+        ("best, _ = result.best_checkpoints[0]", "**dict(num_to_keep=2)"),
+        ("pairs = result.best_checkpoints\npairs.sort(key=score)\nprint(pairs[0])", ONE),
     ],
 )
 def test_nothing_is_told_where_the_place_holds_the_same(reads: str, kept: str) -> None:

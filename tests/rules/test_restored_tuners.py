@@ -137,6 +137,8 @@ def test_what_is_said_beside_a_tuner_over_a_trainer_holds_once_that_is_converted
         ('Tuner.restore("/run", "objective")', False),
         ('Tuner.restore("/run", trainable="PPO")', False),
         ('tune.register_trainable("TorchTrainer", objective)\nTuner.restore("/run", "TorchTrainer")', False),
+        ('tune.register_trainable("mine", objective)\nTuner.restore("/run", "TorchTrainer")', True),
+        ('tune.register_trainable(imported, objective)\nTuner.restore("/run", "TorchTrainer")', False),
     ],
 )
 def test_a_trainer_that_is_restored_by_the_name_of_its_class(restore: str, is_told: bool) -> None:

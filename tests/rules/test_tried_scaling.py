@@ -1,8 +1,11 @@
 """RM405: what is read of the scaling configuration that a result of a Tuner holds."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -38,6 +41,12 @@ def using(use: str, key: str = SCALING, space: str = DRAWN) -> Outcome:
             'for one in results:\n    print(one.config["scaling_config"].num_workers)',
             'print(one.config["scaling_config"]["num_workers"])',
         ),
+        ('given = best.config["scaling_config"]\nprint(given.num_workers)', 'print(given["num_workers"])'),
+        (
+            'tried = best.config\nprint(tried["scaling_config"].num_workers)',
+            'print(tried["scaling_config"]["num_workers"])',
+        ),
+        ('print(best.config.get("scaling_config").num_workers)', '.get("scaling_config")["num_workers"])'),
     ],
 )
 def test_what_the_search_space_gives_is_an_entry(use: str, now: str) -> None:
@@ -51,6 +60,15 @@ def test_what_the_search_space_gives_is_an_entry(use: str, now: str) -> None:
     [
         ('print(best.config["scaling_config"].use_gpu)', "reading use_gpu of it raises an AttributeError"),
         ('TorchTrainer(loop, scaling_config=best.config["scaling_config"])', "a trainer takes no dict here"),
+        (
+            'given = best.config["scaling_config"]\nTorchTrainer(loop, scaling_config=given)',
+            "a trainer takes no dict here",
+        ),
+        (
+            "one = Tuner(loop).fit().get_best_result() if input() else best\n"
+            'print(one.config["scaling_config"].num_workers)',
+            "is a dict now where the result is of a Tuner that is converted here",
+        ),
     ],
 )
 def test_what_is_no_entry_is_told(use: str, said: str) -> None:
@@ -71,3 +89,14 @@ def test_other_values_stay(use: str, key: str, space: str) -> None:
     outcome = using(f"from mine import other\n{use}", key, space)
     assert use in outcome.text
     assert not any("of a result is a dict now" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("other", "kind"), [("import train\n\ntrain.show(1)\n", Kind.MANUAL), ("", Kind.CONVERTED)])
+def test_a_function_that_another_file_calls_is_left(tmp_path: Path, other: str, kind: Kind) -> None:
+    use = 'def show(one):\n    print(one.config["scaling_config"].num_workers)\n\n\nshow(best)'
+    (tmp_path / "train.py").write_text(SCRIPT.format(use=use, key=SCALING, space=DRAWN))
+    (tmp_path / "other.py").write_text(other)
+    found = [
+        finding for finding in convert(tmp_path).findings if finding.message.startswith('config["scaling_config"]')
+    ]
+    assert [finding.kind for finding in found] == [kind]

@@ -296,6 +296,21 @@ def test_a_run_of_either_trainer_is_told_of_where_one_reports_nothing(made: str,
     assert "where the run is that of TorchTrainer" in messages[0] and BY_CALLBACK in messages[0]
 
 
+@pytest.mark.parametrize(
+    ("read", "count"),
+    [
+        (OF_CHECKPOINT, 1),
+        (OF_CHECKPOINT.replace("(result", "(other=result"), 1),
+        (f"found = result.checkpoint\n{OF_CHECKPOINT.replace('result.checkpoint', 'found')}", 1),
+        (f"if result.checkpoint:\n    {OF_CHECKPOINT}", 0),
+        (f"assert result.checkpoint is not None\n{OF_CHECKPOINT}", 0),
+        (f"found = result.checkpoint\nif found:\n    {OF_CHECKPOINT.replace('result.checkpoint', 'found')}", 0),
+    ],
+)
+def test_a_copy_of_the_checkpoint_is_told_of_where_nobody_looks_for_none(read: str, count: int) -> None:
+    assert len(told(EITHER.format(made="trainer = new(scaling)", read=read))) == count
+
+
 @pytest.mark.parametrize("made", CHOICES)
 def test_a_run_of_either_trainer_that_reports_is_not(made: str) -> None:
     callback = "from ray.train.huggingface.transformers import RayTrainReportCallback"

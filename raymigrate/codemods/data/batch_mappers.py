@@ -116,9 +116,13 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
         return ""
     comments = "" if isinstance(node, ast.Name) else comments_of(module, value)
     for name in names_of(module, node):
-        statement = module.statement(module.definition(name) or name)
-        if _is_used_besides(context, name) or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            return comments
+        bound = module.definition(name)
+        statement = module.parent_of[bound] if bound is not None else None
+        is_alone = isinstance(statement, ast.AnnAssign) or (
+            isinstance(statement, ast.Assign) and statement.targets == [bound]
+        )
+        if not is_alone or not isinstance(statement, ast.stmt) or _is_used_besides(context, name):
+            return comments  # `self.mapper = mapper = BatchMapper(...)` and `rows, mapper = ...` bind more
         context.plan.statement(statement).removed = True
         comments += comments_of(module, statement)
         if isinstance(statement, ast.AnnAssign):

@@ -39,7 +39,7 @@ NOT_MADE = (
     "None is made here. Name what takes its place where one is made, such as a function of a dataset, or leave the"
     " name out."
 )
-USED_TOO = " What {files} does with it has to change too."
+USED_TOO = " What is done with it in {files} has to change too."
 METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_batch": Use.BATCH}
 
 

@@ -22,7 +22,12 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.projects.requests import DatasetFunction
-from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, may_become_function, other_readers
+from raymigrate.facts.ray_data.preprocessor_uses import (
+    goes_to_trainers,
+    is_missed_elsewhere,
+    may_become_function,
+    other_readers,
+)
 from raymigrate.facts.ray_data.preprocessors import (
     Helper,
     Imported,
@@ -37,6 +42,8 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.literals import string_literal
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import is_none, names_of
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
 
@@ -260,8 +267,8 @@ def _tell_other_readers(context: Context, made: Helper) -> None:
     """Names the other files that work with what a helper gave: nothing can give them a BatchMapper today."""
     name = made.function.name
     if files := other_readers(Definition(context.module, made.function, name)):
-        message = f"{name}() gives a function that maps a dataset now, and {' and '.join(files)} a preprocessor no more"
-        context.manual(RM501, made.function, f"{message}: its methods raise an AttributeError there.", CALL_THERE)
+        message = f"{name}() gives a function that maps a dataset now, which has no method of a preprocessor"
+        context.manual(RM501, made.function, f"{message}: {' and '.join(files)} cannot call one any more.", CALL_THERE)
 
 
 def preprocessing_elsewhere(
@@ -305,10 +312,16 @@ def _only_the_trainer_uses(context: Context, given: ast.expr) -> bool:
     return all(
         scope is not None
         and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
-        and not any(other_readers(Definition(module, bound.node, name.id)) for bound in scope.bindings[name.id])
+        and not (scope is module.scope_of[module.tree] and _others_need(module, name.id, scope))
         for name in names_of(module, given)
         for scope in (module.bound_in(name),)
     )
+
+
+def _others_need(module: Module, name: str, scope: Scope) -> bool:
+    """Whether other files need a variable of this one that holds a BatchMapper, or may, as it is exported."""
+    bindings = scope.bindings[name]
+    return is_exported(module, name) or any(is_missed_elsewhere(Definition(module, b.node, name)) for b in bindings)
 
 
 def transformed(source: str, target: str, expression: str, choices: Choices, parts: Mapping[str, Part]) -> Code:

@@ -19,7 +19,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     leads_to_files,
     opened,
 )
-from raymigrate.edits.plan import Code
+from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.hugging_face.model_folders import is_loaded, saves_state
 from raymigrate.facts.hugging_face.new_weights import reads_new_weights_else
 from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
@@ -171,9 +171,11 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
         return
     joins = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join" and not join.keywords
     if joins and isinstance(join, ast.Call) and place is Layout.NESTED and join.args[0] is folder:
-        stars = ["*" if isinstance(part, ast.Starred) else "" for part in join.args[1:]]
-        rest = {f"part_{n}": getattr(part, "value", part) if stars[n] else part for n, part in enumerate(join.args[1:])}
-        names = "".join(f", {star}${name}" for star, name in zip(stars, rest, strict=True))
+        names, rest = "", dict[str, Part]()
+        for number, part in enumerate(join.args[1:]):
+            star, value = ("*", part.value) if isinstance(part, ast.Starred) else ("", part)
+            names += f", {star}$part_{number}"
+            rest[f"part_{number}"] = value
         plan.replace(join, f'$join($folder, "checkpoint"{names})', join=join.func, folder=folder, **rest)
         return
     known = plan.expressions.get(folder)

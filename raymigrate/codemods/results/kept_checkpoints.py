@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.results import RM604, of_trainer
+from raymigrate.codemods.results.results import RM604, SCORE, of_trainer, sets_how_many
+from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.results import fitted_trainers, trainers_of
-from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, config_names
+from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument
+from raymigrate.facts.values import Source, given_by_name, is_none, last_name, named_arguments, unpacked_dicts
 
 LAST_AMONG_BEST = (2, 7)
 CHECKPOINT_CONFIGS = (*config_names("CheckpointConfig"), "ray.tune.CheckpointConfig")
@@ -21,6 +22,8 @@ MESSAGE = (
     "result.best_checkpoints holds the last checkpoint too since Ray 2.7, whatever its score, and the one with the"
     " worst score comes first"
 )
+OTHER = "this may be another one now"
+MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
 
 
@@ -30,58 +33,86 @@ def kept_checkpoints(context: Context) -> None:
     module, ray = context.module, context.from_ray
     if not context.of_legacy_job or ray.lowest >= LAST_AMONG_BEST:
         return
-    for item, reads in _items(module):
-        numbers = {number for read in reads for number in _numbers_kept(module, read.value)}
-        if not numbers:
+    for item, pairs in _items(module):
+        results = [] if _is_put_in_order(module, item, pairs) else _results(module, pairs)
+        numbers = {number for result in results for number in _numbers_kept(result)}
+        if numbers <= {None}:
             continue
-        is_sure = all(None not in trainers_of(module, read.value) for read in reads)
-        if numbers == {1} and module.constant(item.slice) == 0 and is_sure and ray.surely_before(LAST_AMONG_BEST):
+        is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
+        is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
+        is_sure = is_sure and isinstance(item, ast.Subscript) and module.constant(item.slice) == 0
+        if numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
-                context.plan.replace(item.slice, "-1")
+                context.plan.replace(item.slice, "-1")  # type: ignore[attr-defined]
         else:
-            message = of_trainer(f"{MESSAGE}: this may be another one now.", Source(module, reads[0].value))
-            context.manual(RM604, item, message, BEST)
+            change = MORE if item is pairs else OTHER
+            context.manual(RM604, item, of_trainer(f"{MESSAGE}: {change}.", *results), BEST)
 
 
-def _items(module: Module) -> Iterator[tuple[ast.Subscript, list[ast.Attribute]]]:
-    """What is taken out of best_checkpoints by its place from the front, with where the list is read."""
+def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What takes something out of a list by its place from the front, with the list."""
     for item in module.of_type(ast.Subscript):
-        place = module.constant(item.slice) if not isinstance(item.slice, ast.Slice) else ...
-        if not isinstance(place, int) or place < 0:
-            continue
-        found = [source for source in module.origins(item.value) if source.module is module]
-        reads = [source.node for source in found if isinstance(source.node, ast.Attribute)]
-        if reads and len(reads) == len(found) and all(read.attr == "best_checkpoints" for read in reads):
-            yield item, reads
+        first = item.slice.upper if isinstance(item.slice, ast.Slice) else item.slice
+        if isinstance(place := module.constant(first), int) and place >= 0:
+            yield item, item.value
+    for call, method in module.method_calls("pop"):
+        if call.args and module.constant(call.args[0]) == 0:
+            yield call, method.value
+    for statement in module.of_type(ast.Assign):
+        if isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+            yield statement.value, statement.value
 
 
-def _numbers_kept(module: Module, result: ast.expr) -> Iterator[object]:
-    """How many checkpoints each run keeps that keeps the best ones by a score; `...` where that is not seen."""
-    for trainer in fitted_trainers(module, result) or []:
+def _results(module: Module, pairs: ast.expr) -> list[Source]:
+    """The results whose best_checkpoints a value may be; none where it may be another list."""
+    lists = module.origins(pairs)
+    found = [Source(one.module, one.node.value) for one in lists if isinstance(one.node, ast.Attribute)]
+    is_read = len(found) == len(lists) and {last_name(one.node) for one in lists} == {"best_checkpoints"}
+    return found if is_read else []
+
+
+def _is_put_in_order(module: Module, item: ast.expr, pairs: ast.expr) -> bool:
+    """Whether the list was given an order of the script's own before, which decides what comes first."""
+    owners = [method.value for _, method in module.method_calls("sort", "reverse")]
+    return isinstance(pairs, ast.Name) and any(
+        isinstance(owner, ast.Name) and owner.id == pairs.id and module.bound_in(owner) is module.bound_in(pairs)
+        for owner in owners
+        if module.start(owner) < module.start(item)
+    )
+
+
+def _may_come_from_elsewhere(module: Module, pairs: ast.expr, results: list[Source]) -> bool:
+    """Whether a list is what a function gets, or in it, that other files may call as well."""
+    values = [pairs, *(result.node for result in results if result.module is module)]
+    return any(isinstance(module.definition(value), ast.arg) for value in values) and is_used_elsewhere(module, pairs)
+
+
+def _numbers_kept(result: Source) -> Iterator[object]:
+    """How many checkpoints each run keeps that keeps the best by a score: None for others, `...` if it is not seen."""
+    for trainer in fitted_trainers(result.module, result.node) or []:
         for made in trainer.module.origins(trainer.node):
-            for config in _given(made, "run_config"):
-                for checkpoints in _of_run(config):
-                    yield from _number(checkpoints)
+            runs = _given(made, "run_config")
+            found = [checkpoints for run in runs for checkpoints in _given(run, "checkpoint_config")]
+            yield from map(_number, found) if found else (None,)
 
 
 def _given(made: Source, name: str) -> list[Source]:
-    """What a call may be given for one argument."""
-    given = keyword_argument(made.node, name) if isinstance(made.node, ast.Call) else None
-    return made.module.origins(given) if given is not None else []
+    """What a call may be given for one argument, by its name or in a dict that it unpacks."""
+    given = given_by_name(made.module, made.node).get(name) if isinstance(made.node, ast.Call) else None
+    return made.module.origins(given)
 
 
-def _of_run(config: Source) -> list[Source]:
-    """The CheckpointConfigs that a RunConfig may have."""
-    call = config.node
-    if not isinstance(call, ast.Call) or config.module.qualified(call.func) not in RUN_CONFIGS:
-        return []
-    return _given(config, "checkpoint_config")
-
-
-def _number(checkpoints: Source) -> Iterator[object]:
+def _number(checkpoints: Source) -> object:
     module, call = checkpoints.module, checkpoints.node
-    if not isinstance(call, ast.Call) or module.qualified(call.func) not in CHECKPOINT_CONFIGS or has_unpacking(call):
-        return
-    number, score = argument(call, 0, "num_to_keep"), argument(call, 1, "checkpoint_score_attribute")
-    if number is not None and score is not None and not is_none(module.value(number)) and not is_none(score):
-        yield module.constant(number)
+    if is_none(call):
+        return None
+    if not isinstance(call, ast.Call) or module.qualified(call.func) not in CHECKPOINT_CONFIGS or sets_how_many(module):
+        return ...
+    given = named_arguments(call, ("num_to_keep", SCORE)) | given_by_name(module, call)
+    number, score = given.get("num_to_keep"), given.get(SCORE)
+    if number is None or score is None:
+        return ... if any(module.entries(hidden) is None for hidden in unpacked_dicts(call)) else None
+    if is_none(module.value(number)) or is_none(module.value(score)):
+        return None
+    seen = module.constant(number)
+    return seen if isinstance(seen, int) else ...

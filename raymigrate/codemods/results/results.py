@@ -330,7 +330,7 @@ def _has_own_checkpoint(report: Source) -> bool:
 def _keeps_all(trainer: Source) -> bool:
     """Whether a trainer is seen to keep all its checkpoints: its RunConfig, if it has one, has no CheckpointConfig."""
     module, made = trainer.module, trainer.node
-    if not isinstance(made, ast.Call) or has_unpacking(made) or _sets_how_many(module):
+    if not isinstance(made, ast.Call) or has_unpacking(made) or sets_how_many(module):
         return False
     if is_method_call(made, "restore"):  # with the RunConfig of an earlier run
         return False
@@ -338,14 +338,14 @@ def _keeps_all(trainer: Source) -> bool:
     return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
 
 
-def _sets_how_many(module: Module) -> bool:
+def sets_how_many(module: Module) -> bool:
     """Whether a file says behind the construction of a RunConfig how many checkpoints are kept."""
     return any(module.stores(name) for name in ("checkpoint_config", "num_to_keep"))
 
 
 def _keeps_by_default(module: Module, config: ast.expr) -> bool:
     """Whether a RunConfig is made without a CheckpointConfig."""
-    if not isinstance(config, ast.Call) or module.qualified(config.func) not in RUN_CONFIGS or _sets_how_many(module):
+    if not isinstance(config, ast.Call) or module.qualified(config.func) not in RUN_CONFIGS or sets_how_many(module):
         return False
     return len(config.args) < 2 and not has_unpacking(config) and keyword_named(config, "checkpoint_config") is None
 

@@ -17,7 +17,7 @@ from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkp
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, called_name
+from raymigrate.facts.values import Source, argument, called_name
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
 NOTHING = "Nothing that runs here reports a checkpoint, so result.{name} is None."
@@ -61,12 +61,18 @@ def _of_loops(trainers: list[Source]) -> list[Source]:
 
 def _is_opened(module: Module, read: ast.Attribute) -> bool:
     """Whether the checkpoint of a result goes on to code that opens it, and nobody looks whether it is None."""
-    call = module.taking(read)
-    if call is None or is_guarded(module, read, read.attr):
+    if is_guarded(module, read, read.attr):
         return False
-    if class_method(module, call) == "from_checkpoint":
-        return True
-    opened = [opened.value for opened in module.attributes(*OPENED)]
-    found = [value for value in opened if any(source.node is read for source in module.origins(value))]
+    found = [read, *_copied(module, read)]
+    if module.taking(read) is not None and len(found) == 1:
+        opened = [opened.value for opened in module.attributes(*OPENED)]
+        found += [value for value in opened if any(source.node is read for source in module.origins(value))]
     names = {ast.unparse(value) for value in found}
-    return bool(found) and not any(ast.unparse(node) in names for node in tested(module))
+    return len(found) > 1 and not any(ast.unparse(node) in names for node in tested(module))
+
+
+def _copied(module: Module, read: ast.Attribute) -> list[ast.expr]:
+    """What `TransformersCheckpoint.from_checkpoint()` is given where that is the checkpoint that is read."""
+    calls = [call for call, _ in module.method_calls("from_checkpoint") if class_method(module, call) is not None]
+    given = [argument(call, 0, "other") for call in calls]
+    return [value for value in given if value is not None and module.value(value) is read]

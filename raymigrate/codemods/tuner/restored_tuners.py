@@ -49,7 +49,7 @@ def restored_tuners(context: Context) -> None:
             name = module.constant(given_now)
             if isinstance(name, bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
-            elif isinstance(name, str) and name in NAMES and not any(module.calls(*REGISTER)):
+            elif isinstance(name, str) and name in NAMES and not _may_be_registered(module, name):
                 context.manual(RM420, call, BY_NAME.format(name=name), OF_TRAINER)
             continue
         refused = REFUSED if given_now is None else REFUSED_NONE
@@ -64,6 +64,12 @@ def restored_tuners(context: Context) -> None:
             context.manual(RM420, call, f"{refused}.", GIVE)
         elif context.converts(RM420, call, f"{refused}; now with the one of the Tuner in this file."):
             context.plan.call(call).set("trainable", trainable)
+
+
+def _may_be_registered(module: Module, name: str) -> bool:
+    """Whether the script gives a trainable a name that is this one, or one that is not seen."""
+    names = [module.constant(argument(call, 0, "name")) for call in module.calls(*REGISTER)]
+    return any(given == name or not isinstance(given, str) for given in names)
 
 
 def _is_driver(module: Module, trainable: ast.expr | None) -> bool:

@@ -68,6 +68,7 @@ BY_SUPER = "the Tuner is made by a class of its own"
 @codemod("Tuner", phase=Phase.TUNERS)
 def tuners(context: Context) -> None:
     """Converts every Tuner over a trainer that it understands, and reports the others."""
+    converted: list[TunerCall] = []
     for call in list(context.module.calls(*TUNERS)):
         tuner = TunerCall(context.module, call)
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
@@ -85,7 +86,8 @@ def tuners(context: Context) -> None:
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
-            read_tried_scaling(context, RM405, tuner)
+            converted.append(tuner)
+    read_tried_scaling(context, RM405, converted)
 
 
 @codemod("Tuner", phase=Phase.TUNERS)

@@ -154,7 +154,7 @@ class Places:
             is_restored = self.module.qualified(call.func) in RESTORED
             trainable = argument(call, 1 if is_restored else 0, *TRAINABLE, *(OF_RESTORED if is_restored else ()))
             for source in sources(self.module, trainable):
-                functions = list(_functions_of(self.module, source))
+                functions = list(_functions_of(self.module, source, {source}))
                 self.unseen_trainables |= not functions and not self._is_known(source)
                 yield from functions
         for call in self.module.calls("ray.tune.register_trainable"):
@@ -294,20 +294,28 @@ def _is_context(module: Module, node: ast.expr) -> bool:
     return called_name(module, module.value(node)) == "ray.train.get_context"
 
 
-def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:
-    """The functions of a module that an expression can stand for, out of their wrappers; of an object its __call__."""
+def functions_behind(
+    module: Module, node: ast.expr | None, seen: set[ast.expr] | None = None
+) -> Iterator[FunctionNode]:
+    """The functions of a module that an expression can stand for, out of their wrappers; of an object its __call__.
+
+    Wrappers that were opened before are left out: `function = partial(function, 1)` may wrap itself.
+    """
+    seen = set() if seen is None else seen
     for source in sources(module, node):
-        yield from _functions_of(module, source)
+        if source not in seen:
+            seen.add(source)
+            yield from _functions_of(module, source, seen)
 
 
-def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
+def _functions_of(module: Module, source: ast.expr, seen: set[ast.expr]) -> Iterator[FunctionNode]:
     found = module.definition(source) if isinstance(source, ast.Name) else source
     if isinstance(found, FUNCTIONS):
         yield found
     elif isinstance(source, ast.Attribute):
         yield from methods(module, source)
     elif isinstance(source, ast.Call) and module.qualified(source.func) in WRAPPERS:
-        yield from functions_behind(module, argument(source, 0, *TRAINABLE))
+        yield from functions_behind(module, argument(source, 0, *TRAINABLE), seen)
     elif isinstance(source, ast.Call) and isinstance(home := module.definition(source.func), ast.ClassDef):
         yield from method_of(module, home, "__call__")
     elif isinstance(source, ast.Name) and module.functions("__call__"):  # `self`, a parameter with its class

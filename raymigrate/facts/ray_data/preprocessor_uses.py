@@ -27,15 +27,27 @@ def may_become_function(project: Project | None, definition: Definition) -> bool
     return answer(project, "only for trainers", definition, only_for_trainers)
 
 
-def other_readers(definition: Definition) -> list[str]:
-    """The other files of the project that do more with a preprocessor of this one than give it to trainers."""
-    home = definition.module
-    if home.project is None or not home.path or not has_place(definition):
+def other_readers(maker: Definition) -> list[str]:
+    """The other files of the project that do more with what a function makes than give it to trainers."""
+    home = maker.module
+    if home.project is None or not home.path or not has_place(maker):
         return []
-    called = definition.function is not None
-    reads = [read for read in uses_of(home.project, definition).reads if read[0].path != home.path]
-    found = {user.path for user, node in reads if not _goes_to_trainers(user, node, called=called)}
+    reads = [read for read in uses_of(home.project, maker).reads if read[0].path != home.path]
+    found = {user.path for user, node in reads if not _goes_to_trainers(user, node, called=True)}
     return sorted(map(home.project.name, found))
+
+
+def is_missed_elsewhere(definition: Definition) -> bool:
+    """Whether other files of the project need a preprocessor of this one under its name, for more than trainers."""
+    home = definition.module
+    if home.project is None or not home.path:
+        return False
+    uses = uses_of(home.project, definition)
+    reads = [(user, node) for user, node in uses.reads if user.path != home.path]
+    if uses.named or not reads:
+        return bool(uses.named) or any(user.path != home.path for user, _ in uses.imports)
+    # A name that is given to trainers alone becomes a function, where it has a place for one.
+    return not has_place(definition) or not all(_goes_to_trainers(user, node, called=False) for user, node in reads)
 
 
 def has_place(definition: Definition) -> bool:

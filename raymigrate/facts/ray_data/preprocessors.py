@@ -99,7 +99,7 @@ def class_name(module: Module, call: ast.expr) -> str | None:
     return name if qualified.startswith((f"{PREPROCESSORS}.", f"{BEFORE_RAY_2}.")) else None
 
 
-def stages(module: Module, node: ast.expr) -> list[Stage] | None:
+def stages(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> list[Stage] | None:
     """The stages of a preprocessor, in order; None where one of them cannot be followed.
 
     Names are followed to what is assigned to them, and nested Chains are laid flat where they hold a BatchMapper.
@@ -107,9 +107,10 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
     Args:
         module: The module.
         node: The preprocessor.
+        above: The Chains that it is part of: `prep = Chain(prep, ...)` may name itself.
     """
     value = module.value(node)
-    if not isinstance(value, ast.Call):
+    if not isinstance(value, ast.Call) or value in above:
         return None
     own, name = own_preprocessor(module, value), class_name(module, value)
     if own is not None:
@@ -122,7 +123,7 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
     if qualified in CHAINS:
         if value.keywords or has_starred(value.args):
             return None
-        parts = [stages(module, argument) for argument in value.args]
+        parts = [stages(module, argument, (*above, value)) for argument in value.args]
         if not parts or None in parts:
             return None
         found = [stage for part in parts for stage in part or ()]

@@ -103,13 +103,14 @@ def _is_none_at_times(module: Module, report: ast.Call) -> set[bool]:
     return {*(_of_unpacked if given in unpacked_dicts(report) else _may_be_none)(module, given)}
 
 
-def _of_unpacked(module: Module, given: ast.expr) -> Iterator[bool]:
+def _of_unpacked(module: Module, given: ast.expr, above: tuple[ast.expr, ...] = ()) -> Iterator[bool]:
     """The same of a dict that is unpacked; one that gets a checkpoint in a branch alone has none in the other."""
     made = module.value(given)
     if isinstance(made, ast.IfExp):
-        yield from _of_unpacked(module, made.body)
-        if not only_rank(module, made.test):
-            yield from _of_unpacked(module, made.orelse)
+        if made not in above:  # else it is part of itself
+            yield from _of_unpacked(module, made.body, (*above, made))
+            if not only_rank(module, made.test):
+                yield from _of_unpacked(module, made.orelse, (*above, made))
         return
     known = carried_by(module, given)
     entries = [entry for entry in known.entries if entry.name == "checkpoint"]
@@ -130,12 +131,19 @@ def _of_unpacked(module: Module, given: ast.expr) -> Iterator[bool]:
         yield True
 
 
-def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
-    """For each value that an argument can have on the one worker whose checkpoint counts: whether it is None."""
+def _may_be_none(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> Iterator[bool]:
+    """For each value that an argument can have on the one worker whose checkpoint counts: whether it is None.
+
+    Args:
+        module: The module.
+        node: The argument.
+        above: The conditional expressions that it is a part of: `checkpoint = checkpoint if rank == 0 else None`.
+    """
     if isinstance(node, ast.IfExp):
-        yield from _may_be_none(module, node.body)
-        if not only_rank(module, node.test):
-            yield from _may_be_none(module, node.orelse)
+        if node not in above:
+            yield from _may_be_none(module, node.body, (*above, node))
+            if not only_rank(module, node.test):
+                yield from _may_be_none(module, node.orelse, (*above, node))
         return
     if not isinstance(node, ast.Name):
         yield is_none(node)
@@ -150,7 +158,7 @@ def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
         if value not in by_rank and _is_outweighed(module, value, by_rank, node):
             continue
         if not isinstance(value, ast.Name) and not _is_of_other_workers(module, value, by_rank):
-            yield from _may_be_none(module, value)
+            yield from _may_be_none(module, value, above)
 
 
 def only_rank(module: Module, test: ast.expr) -> bool:

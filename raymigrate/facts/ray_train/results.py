@@ -291,7 +291,8 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
     method = class_method(module, node)
     if method == "from_checkpoint" and isinstance(node, ast.Call) and node.args:
         given = node.args[0]
-        again = isinstance(given, ast.Name) and len(module.scope_of[given].lookup(given.id)) > 1
+        several = isinstance(given, ast.Name) and len(module.scope_of[given].lookup(given.id)) > 1
+        again = several or module.value(given) is node
         return (None if again else layout(module, given)) or Layout.UNKNOWN
     if method is not None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN

@@ -22,12 +22,15 @@ def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
 
 def unwrapped(module: Module, trainable: ast.expr) -> ast.expr:
     """A trainable without what wraps a trainer: `trainer.as_trainable()`, `tune.with_resources(trainer, ...)`."""
-    made = module.value(trainable)
-    method = made.func if isinstance(made, ast.Call) else None
-    if isinstance(method, ast.Attribute) and method.attr == "as_trainable":
-        return unwrapped(module, method.value)
-    if isinstance(made, ast.Call) and made.args and module.qualified(made.func) in WRAPS:
-        return unwrapped(module, made.args[0])
+    seen = set[ast.expr]()
+    while (made := module.value(trainable)) not in seen:  # `trainable = tune.with_resources(trainable, ...)`
+        seen.add(made)
+        if not isinstance(made, ast.Call):
+            break
+        if isinstance(made.func, ast.Attribute) and made.func.attr == "as_trainable":
+            trainable = made.func.value
+        elif made.args and module.qualified(made.func) in WRAPS:
+            trainable = made.args[0]
     return trainable
 
 

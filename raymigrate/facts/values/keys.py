@@ -237,25 +237,27 @@ def _of_uses(module: Module, name: str, scope: Scope) -> Keys:
     return keys
 
 
-def _add(module: Module, node: ast.expr, keys: Keys) -> None:
-    """Adds the keys of `{...}` or `dict(...)`."""
+def _add(module: Module, node: ast.expr, keys: Keys, above: tuple[ast.expr, ...] = ()) -> None:
+    """Adds the keys of `{...}` or `dict(...)`; hidden are those of one that is part of itself: `d = dict(d)`."""
     value = module.value(node)
-    if isinstance(value, ast.Dict):
+    if value in above:
+        keys.hidden = True
+    elif isinstance(value, ast.Dict):
         for key, given in zip(value.keys, value.values, strict=True):
             if key is None and given is not node:
-                _add(module, given, keys)
+                _add(module, given, keys, (*above, value))
             else:
                 _add_string(module, key, keys.strings, keys)
     elif is_call_by_name(value, "dict"):
-        _add_call(module, value, keys)
+        _add_call(module, value, keys, (*above, value))
     else:
         keys.hidden = True
 
 
-def _add_call(module: Module, call: ast.Call, keys: Keys) -> None:
+def _add_call(module: Module, call: ast.Call, keys: Keys, above: tuple[ast.expr, ...] = ()) -> None:
     keys.keywords += [(call, keyword) for keyword in call.keywords if keyword.arg is not None]
     for given in (*call.args, *unpacked_dicts(call)):
-        _add(module, given, keys)
+        _add(module, given, keys, above)
 
 
 def _add_string(module: Module, key: ast.expr | None, to: list[tuple[str, ast.expr]], keys: Keys) -> None:
