@@ -268,7 +268,8 @@ TRAINED = SCRIPT.replace("TransformersTrainer(make,", "trainer = TransformersTra
 OWN = [
     "with result.checkpoint.as_directory() as folder:\n    AutoModelForCausalLM.from_pretrained(folder)\n",
     "AutoModelForCausalLM.from_pretrained(result.checkpoint.path)\n",
-    "best, _ = result.best_checkpoints[0]\nfolder = best.to_directory()\nAutoModelForCausalLM.from_pretrained(folder)\n",
+    "best, _ = result.best_checkpoints[0]\nfolder = best.to_directory()\n"
+    "AutoModelForCausalLM.from_pretrained(folder)\n",
     "import os\nwith result.checkpoint.as_directory() as folder:\n"
     "    files = os.path.join(folder, 'model')\n    AutoModelForCausalLM.from_pretrained(files)\n",
 ]
