@@ -7,7 +7,8 @@ from tests.rules.scripts import converted
 HEAD = "from transformers import AutoModel, Trainer, TrainingArguments\n"
 MAKE = 'trainer = Trainer(AutoModel.from_pretrained("bert-base-cased"), TrainingArguments("out"), train_dataset=rows)\n'
 TRAINED = f"{MAKE}trainer.train()\n"
-IN_MAIN = f"def fit():\n    {MAKE}    trainer.train()\n\n\ndef main():\n    fit()\n\n\nif __name__ == '__main__':\n    main()\n"
+FIT = f"def fit():\n    {MAKE}    trainer.train()\n\n\n"
+IN_MAIN = f"{FIT}def main():\n    fit()\n\n\nif __name__ == '__main__':\n    main()\n"
 ACCELERATE = """
 from accelerate import Accelerator
 accelerator = Accelerator()
