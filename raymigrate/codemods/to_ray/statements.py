@@ -40,7 +40,6 @@ from raymigrate.codemods.to_ray.step_kinds import (
     is_plain,
     is_text,
     names_by_time,
-    parses,
     reads_rank,
     runs_anywhere,
     sets_backend,
@@ -49,6 +48,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
+from raymigrate.facts.projects.command_lines import parses
 from raymigrate.facts.syntax.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)

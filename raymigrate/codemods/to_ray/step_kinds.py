@@ -8,7 +8,6 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.projects.command_lines import ARGPARSE, parsers_of_dataclasses
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -154,16 +153,6 @@ def asks_now(module: Module, step: ast.stmt, *, of_disk: bool) -> bool:
     asked = CLOCKS | TIMES | (ON_DISK if of_disk else frozenset())
     calls = (node for node in executed(module, step) if isinstance(node, ast.Call))
     return any(called_name(module, call) in asked for call in calls)
-
-
-def parses(module: Module, definition: ast.stmt) -> bool:
-    """Whether a function makes something of the command line, with argparse, that the driver can hand over.
-
-    One that lets HfArgumentParser make TrainingArguments too runs on the workers: made on the driver they are of one
-    process, and every worker would train on all rows by itself.
-    """
-    makes_arguments = any(module.inside(call, definition) for call in parsers_of_dataclasses(module))
-    return not makes_arguments and any(module.inside(call, definition) for call in module.calls(ARGPARSE))
 
 
 @kept

@@ -17,7 +17,7 @@ def _library() -> Any:
     return yaml
 
 
-def settings_text(path: Path, written: Mapping[str, str | None] | None) -> str:
+def settings_text(path: Path, written: Mapping[str, str | None] | None = None) -> str:
     """The text of a file with settings.
 
     Args:
