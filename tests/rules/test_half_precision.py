@@ -260,3 +260,47 @@ def test_fp16_says_nothing_of_a_model_that_is_asked_alone(load: str, is_asked: b
     ]
     assert len(notes) == 1
     assert ("fp16 needs" in notes[0]) is not is_asked
+
+
+TRAINED = SCRIPT.replace("TransformersTrainer(make,", "trainer = TransformersTrainer(make,").replace(
+    ").fit()\n", ")\nresult = trainer.fit()\n{load}"
+)
+OWN = [
+    "with result.checkpoint.as_directory() as folder:\n    AutoModelForCausalLM.from_pretrained(folder)\n",
+    "AutoModelForCausalLM.from_pretrained(result.checkpoint.path)\n",
+    "best, _ = result.best_checkpoints[0]\nfolder = best.to_directory()\n"
+    "AutoModelForCausalLM.from_pretrained(folder)\n",
+    "import os\nwith result.checkpoint.as_directory() as folder:\n"
+    "    files = os.path.join(folder, 'model')\n    AutoModelForCausalLM.from_pretrained(files)\n",
+]
+
+
+@pytest.mark.parametrize("load", OWN)
+def test_what_a_run_of_the_script_trained_in_float32_comes_in_float32(load: str) -> None:
+    def notes(model: str) -> int:
+        outcome = converted(TRAINED.format(model=model, arguments="bf16=True", load=load))
+        return len(outcome.lines("RM751", Kind.NOTE))
+
+    assert notes('"gpt2"') == 0
+    assert notes('"facebook/opt-125m"') == 2  # trained in that of its weights
+    assert notes('"gpt2", dtype=torch.bfloat16') == 1
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "AutoModelForCausalLM.from_pretrained(folder)\n",
+        "AutoModelForCausalLM.from_pretrained(settings.path)\n",
+        "with earlier.checkpoint.as_directory() as folder:\n    AutoModelForCausalLM.from_pretrained(folder)\n",
+    ],
+)
+def test_what_another_run_saved_is_of_unknown_precision(load: str) -> None:
+    outcome = converted(TRAINED.format(model='"gpt2"', arguments="bf16=True", load=load))
+    assert len(outcome.lines("RM751", Kind.NOTE)) == 1
+
+
+@pytest.mark.parametrize("load", OWN)
+def test_a_converted_script_is_told_nothing_new(load: str) -> None:
+    text = converted(TRAINED.format(model='"gpt2"', arguments="bf16=True", load=load)).text
+    again = converted(f"from ray.air import session\n{text}\nsession.report({{}})\n")
+    assert not again.lines("RM751", Kind.NOTE)

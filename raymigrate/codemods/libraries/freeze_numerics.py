@@ -20,6 +20,9 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.hugging_face.added_rows import may_add_rows
 from raymigrate.facts.hugging_face.asked_models import is_only_asked
 from raymigrate.facts.hugging_face.models import OF_PEFT
+from raymigrate.facts.ray_train.checkpoint_folders import checkpoint_of_folder
+from raymigrate.facts.ray_train.results import Layout, is_checkpoint, layout
+from raymigrate.facts.ray_train.runs_without_checkpoint import BY_SAVES
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
@@ -140,7 +143,7 @@ def _note_half_precision(context: Context) -> None:
             context.note(RM751, call, f"{LOADED_QUANTIZED}: dtype=torch.float16 here keeps that.")
         elif quantized is None:
             context.note(RM751, call, f"{LOADED}, or in float16 where they are quantized: dtype= here keeps that.")
-        elif not _is_in_float32(module, call):
+        elif not _is_in_float32(module, call) and not _was_trained_here(module, call):
             loaded = WHERE_NONE if _is_given(module, call, "dtype", "torch_dtype") else LOADED
             context.note(RM751, call, f"{loaded}: {what}.")
 
@@ -187,10 +190,26 @@ def note_loaded_again(context: Context, call: ast.Call, *, trained_here: bool) -
         trained_here: Whether the checkpoint is one of a run of this module.
     """
     module = context.module
-    loads = [c for c, m in module.method_calls("from_pretrained") if MODEL.fullmatch(module.qualified(m) or "")]
-    in_float32 = bool(loads) and all(_is_in_float32(module, load) and not _has_dtype(module, load) for load in loads)
-    if not _has_dtype(module, call) and not (trained_here and in_float32):
+    if not _has_dtype(module, call) and not (trained_here and _trains_in_float32(module)):
         context.note(RM751, call, f"{LOADED}: {IN_HALF}.")
+
+
+def _was_trained_here(module: Module, call: ast.Call) -> bool:
+    """Whether a model is loaded from a checkpoint that a Trainer of this module trained in float32."""
+    path = argument(call, 0, "pretrained_model_name_or_path")
+    checkpoint = checkpoint_of_folder(module, path) if path is not None else None
+    if checkpoint is None or not _trains_in_float32(module):
+        return False
+    is_of_trainer = is_checkpoint(module, checkpoint) and any(module.references_within(BY_SAVES))
+    return is_of_trainer or layout(module, checkpoint) is Layout.NESTED
+
+
+def _trains_in_float32(module: Module) -> bool:
+    """Whether all models that are loaded to be trained here come in float32: those that no run has saved."""
+    calls = [c for c, m in module.method_calls("from_pretrained") if MODEL.fullmatch(module.qualified(m) or "")]
+    paths = [(call, argument(call, 0, "pretrained_model_name_or_path")) for call in calls]
+    loads = [call for call, path in paths if path is None or checkpoint_of_folder(module, path) is None]
+    return bool(loads) and all(_is_in_float32(module, load) and not _has_dtype(module, load) for load in loads)
 
 
 def _scales_gradients(module: Module) -> bool:

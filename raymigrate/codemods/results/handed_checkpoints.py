@@ -6,6 +6,7 @@ from raymigrate.facts.hugging_face.model_folders import leads_to_model
 from raymigrate.facts.projects.declared import is_declared_item
 from raymigrate.facts.projects.helpers import is_helper
 from raymigrate.facts.projects.project_uses import names_any
+from raymigrate.facts.ray_train.checkpoint_folders import name_of_folder
 from raymigrate.facts.ray_train.results import (
     CHECKPOINT_CLASSES,
     CHECKPOINTS,
@@ -14,7 +15,7 @@ from raymigrate.facts.ray_train.results import (
     made_by_script,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_method_call, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -149,21 +150,6 @@ def _may_be_written_here(module: Module, folder: ast.expr) -> bool:
         return False
     given = all_arguments(folder)
     return name.startswith("tempfile.") or not all(isinstance(each, ast.Constant) for each in given)
-
-
-def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
-    """The name that the folder of a checkpoint gets.
-
-    `with c.as_directory() as name:`, `name = c.to_directory()`, `name = stack.enter_context(c.as_directory())`.
-    """
-    value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
-    outer = module.parent_of[value]
-    if is_method_call(outer, "enter_context"):
-        outer = module.parent_of[outer]
-    target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
-    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
-        target = outer.targets[0]
-    return target if isinstance(target, ast.Name) else None
 
 
 def _may_be_of_transformers(module: Module) -> bool:

@@ -6,9 +6,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import EITHER, RM602, readers
-from raymigrate.codemods.results.handed_checkpoints import name_of_folder
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.hugging_face.model_folders import leads_to_model
+from raymigrate.facts.ray_train.checkpoint_folders import name_of_folder
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.accelerators import (
     tell_synchronized,
 )
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
+from raymigrate.codemods.to_ray.beside_ray import tell_beside_ray
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
@@ -93,7 +94,11 @@ def convert(context: Context) -> None:
     """Moves the training of a plain Accelerate script to Ray."""
     module = context.module
     made = list(module.calls(*ACCELERATORS))
-    if context.is_ray_script or not made or training_of(module).makes:
+    if not made or training_of(module).makes:
+        return
+    if context.is_ray_script:
+        if context.imports_ray and any(module.method_calls("backward")):
+            tell_beside_ray(context, made[0])
         return
     found = launch_of(module)
     reason = found if isinstance(found, Reason) else refusal(context, Training([], [], []), besides=STARTED_BY_CALL)

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_ray.beside_ray import tell_beside_ray
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes_arguments, makes_trainer, training_of
 from raymigrate.facts.ray_train.trainers import is_named_as_trainer, library_bases
@@ -36,10 +37,12 @@ OPTIMIZERS = ("torch.optim.", "transformers.AdamW", "transformers.Adafactor", "t
 def tell(context: Context) -> None:
     """Tells why nothing of a script moves that surely trains."""
     module = context.module
-    if context.imports_ray or any(module.calls(*ACCELERATORS)):
-        return
     training = training_of(module)
-    if training.trains or training.searches:
+    if training.trains or training.searches or any(module.calls(*ACCELERATORS)):
+        return
+    if context.imports_ray:
+        if (loop := _native_loop(module)) is not None:
+            tell_beside_ray(context, loop)
         return
     for read in module.attributes("train"):
         if isinstance(read.ctx, ast.Load) and module.calling(read) is None and is_trainer(module, read.value):

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.accelerators import give_environment, give_varia
 from raymigrate.codemods.to_ray.all_workers import tell_alone
 from raymigrate.codemods.to_ray.argument_settings import batch_size, tell_settings
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
+from raymigrate.codemods.to_ray.beside_ray import tell_trainer_beside_ray
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
@@ -136,9 +137,10 @@ EACH_TRAINER = (
 def convert(context: Context) -> None:
     """Moves the training of a plain script to Ray."""
     module = context.module
-    if context.imports_ray:  # it trains on Ray already, or another rule moves it to current Ray
-        return
     training = training_of(module)
+    if context.imports_ray:  # it trains on Ray already, or another rule moves it to current Ray
+        tell_trainer_beside_ray(context, training)
+        return
     if not (training.trains or training.searches):
         return
     reason = refusal(context, training) or unfit_to_repeat(module, training)

@@ -30,6 +30,10 @@ RM802 = Rule(
     "The message says what is in the way; once that is changed, run raymigrate --to-ray again.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
 )
+SEARCHES = (
+    "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer, or leave the search in a script of"
+    " its own, and train with what it found in this one."
+)
 STARTS_PROCESSES = (
     *("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "multiprocessing.Process", "ray.init"),
     *("torch.multiprocessing.Process", "multiprocess.Process"),
@@ -89,11 +93,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
     """
     module = context.module
     if training.searches:
-        return Reason(
-            training.searches[0],
-            "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer, or"
-            " leave the search in a script of its own, and train with what it found in this one.",
-        )
+        return Reason(training.searches[0], SEARCHES)
     if (launcher := _own_launcher(module)) is not None:
         return launcher
     for reference in module.references_within(*STARTS_PROCESSES):

@@ -12,13 +12,14 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
-from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model, name_of_folder
+from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.shared.missing_reports import how_to_report
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
 from raymigrate.codemods.tuner.tuner_storage import storage_argument
+from raymigrate.facts.ray_train.checkpoint_folders import name_of_folder
 from raymigrate.facts.ray_train.reports import REPORTS, with_all_imported
 from raymigrate.facts.ray_train.results import layout, trainers_of, tuners_behind
 from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint

@@ -17,7 +17,15 @@ from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, leading_text, sources
+from raymigrate.facts.values import (
+    Source,
+    all_arguments,
+    argument,
+    called_name,
+    is_method_call,
+    leading_text,
+    sources,
+)
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -25,6 +33,7 @@ SHARED = lazy_regex(
     r"/(?:mnt/)?(?:dbfs|Volumes|efs|nfs|fsx|lustre|gpfs|shared|shared_storage|cluster_storage|user_storage)(?:/|$)"
 )
 MAX_STEPS = 20
+OPENED = ("as_directory", "to_directory", "path")  # what gives the folder of a checkpoint
 REMOVERS = ("shutil.rmtree", "shutil.move", "os.rmdir", "os.removedirs", "os.rename", "os.replace")
 
 
@@ -70,6 +79,36 @@ def open_folder(made: Source) -> ast.expr | None:
     if folder is None or isinstance(folder, ast.Starred) or is_absolute(module, folder):
         return None
     return folder
+
+
+def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
+    """The name that the folder of a checkpoint gets.
+
+    `with c.as_directory() as name:`, `name = c.to_directory()`, `name = stack.enter_context(c.as_directory())`.
+    """
+    value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
+    outer = module.parent_of[value]
+    if is_method_call(outer, "enter_context"):
+        outer = module.parent_of[outer]
+    target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
+    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
+        target = outer.targets[0]
+    return target if isinstance(target, ast.Name) else None
+
+
+def checkpoint_of_folder(module: Module, path: ast.expr) -> ast.expr | None:
+    """The checkpoint in whose folder a path is; None where none is seen.
+
+    `with c.as_directory() as folder: load(folder)`, `load(c.path)`, `load(os.path.join(c.to_directory(), "model"))`.
+    """
+    parts = {part for given in (path, module.value(path)) for part in ast.walk(given)}
+    for read in module.attributes(*OPENED):
+        if module.qualified(read.value):
+            continue  # `os.path`
+        name = name_of_folder(module, read)
+        if read in parts or (name is not None and not parts.isdisjoint(module.uses_of(name))):
+            return read.value
+    return None
 
 
 def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:
