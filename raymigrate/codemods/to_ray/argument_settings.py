@@ -84,7 +84,7 @@ def _literal(module: Module, name: str) -> object:
 
 
 def _saves(module: Module) -> bool:
-    """Whether something may save a model: `trainer.save_model()`, `push_to_hub()`, a function unseen that gets a Trainer.
+    """Whether something may save a model: `trainer.save_model()`, an unseen function that gets a Trainer.
 
     What the script calls in other files of its project counts too.
     """
