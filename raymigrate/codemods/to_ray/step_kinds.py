@@ -8,12 +8,11 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.projects.command_lines import ARGPARSE, parsers_of_dataclasses
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import names_in
-from raymigrate.facts.values import argument, called_name, class_named, free_name, is_method_call, last_name
+from raymigrate.facts.values import called_name, class_named, free_name, is_method_call, last_name
 from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
 
@@ -154,28 +153,6 @@ def asks_now(module: Module, step: ast.stmt, *, of_disk: bool) -> bool:
     asked = CLOCKS | TIMES | (ON_DISK if of_disk else frozenset())
     calls = (node for node in executed(module, step) if isinstance(node, ast.Call))
     return any(called_name(module, call) in asked for call in calls)
-
-
-def parses(module: Module, definition: ast.stmt) -> bool:
-    """Whether a function makes something of the command line, with argparse, that the driver can hand over.
-
-    One that lets HfArgumentParser make TrainingArguments too runs on the workers: made on the driver they are of one
-    process, and every worker would train on all rows by itself.
-    """
-    if not any(module.inside(call, definition) for call in module.calls(ARGPARSE)):
-        return False
-    parsers = (call for call in parsers_of_dataclasses(module) if module.inside(call, definition))
-    return all(_reads_plain_classes(module, parser) for parser in parsers)
-
-
-def _reads_plain_classes(module: Module, parser: ast.Call) -> bool:
-    """Whether all classes of which a parser makes objects are dataclasses of the project with nothing but fields."""
-    given = argument(parser, 0, "dataclass_types")
-    if given is None:
-        return False
-    listed = [part for part in ast.walk(module.value(given)) if isinstance(part, (ast.Name, ast.Attribute))]
-    classes = [class_named(module, part) for part in listed]
-    return bool(classes) and all(found is not None and is_bare_dataclass(*found) for found in classes)
 
 
 @kept
