@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
+from typing import TypeGuard
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
@@ -296,8 +297,20 @@ def _is_context(module: Module, node: ast.expr) -> bool:
 
 def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:
     """The functions of a module that an expression can stand for, out of their wrappers; of an object its __call__."""
-    for source in sources(module, node):
-        yield from _functions_of(module, source)
+    waiting, seen = sources(module, node), set[ast.expr]()
+    while waiting:
+        source = waiting.pop(0)
+        if source in seen:
+            continue  # `function = partial(function, 1)` in a loop
+        seen.add(source)
+        if _is_wrapper(source, module):
+            waiting[:0] = sources(module, argument(source, 0, *TRAINABLE))
+        else:
+            yield from _functions_of(module, source)
+
+
+def _is_wrapper(node: ast.expr, module: Module) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and module.qualified(node.func) in WRAPPERS
 
 
 def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
@@ -306,7 +319,7 @@ def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
         yield found
     elif isinstance(source, ast.Attribute):
         yield from methods(module, source)
-    elif isinstance(source, ast.Call) and module.qualified(source.func) in WRAPPERS:
+    elif _is_wrapper(source, module):
         yield from functions_behind(module, argument(source, 0, *TRAINABLE))
     elif isinstance(source, ast.Call) and isinstance(home := module.definition(source.func), ast.ClassDef):
         yield from method_of(module, home, "__call__")
