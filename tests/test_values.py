@@ -198,6 +198,8 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         ("from dataclasses import field\nclass A:\n  x: list = field(default_factory=lambda: [1])\nf(A().x)", ["[1]"]),
         ("from dataclasses import field\nclass A:\n  x: list = field(default_factory=lambda: [1])\nf(A(x=2).x)", ["2"]),
         (f"{FIELD}f(A(**y).x)", ["1", "A(**y).x"]),
+        (f"{FIELD}f(A(x=2, **y).x)", ["2"]),
+        (f"{FIELD}f(A(*y).x)", ["1", "A(*y).x"]),
         (f"{FIELD}  @classmethod\n  def read(cls):\n    return cls(**y)\nf(A.read().x)", ["1", "A.read().x"]),
         ("from pydantic import Field\nclass A:\n  x: int = Field(1, gt=0)\nf(A().x)", ["1"]),
         ("from pydantic import Field\nclass A:\n  x: int = Field(gt=0)\nf(A().x)", ["A().x"]),

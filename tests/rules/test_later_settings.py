@@ -173,6 +173,11 @@ def test_the_batch_size_under_its_old_name_is_the_one_in_force(given: str, said:
         ("trainer.save_metrics('train', {})", False),
         ("trainer.save_model('best')", True),
         ("job.save_all(trainer)", True),
+        ("job.finish(trainer)", True),
+        ("getattr(trainer, 'save_model')('best')", True),
+        ("job.copy(trainer.state.best_model_checkpoint)", True),
+        ("def shown(made):\n    print(made.state)\n\n\nshown(trainer)", False),
+        ("def kept(made):\n    made.save_model('best')\n\n\nkept(trainer)", True),
         ("trainer.push_to_hub()", True),
     ],
 )

@@ -57,3 +57,21 @@ def test_what_argparse_alone_makes_stays_on_the_driver() -> None:
     text = converted(script, to_ray=True, workers=2, gpu=False).text
     assert "setup()" in text.partition("\ndef main")[2]
     assert "setup()" not in text.partition("def train_func(config):")[2].partition("\ndef main")[0]
+
+
+SEEDS = "@dataclass\nclass Seeds:\n    seed: int = 1\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("classes", "is_on_driver"),
+    [("Seeds", True), ("(Seeds,)", True), ("[Seeds, job.Arguments]", False), ("(Seeds, TrainingArguments)", False)],
+)
+def test_plain_dataclasses_of_a_helper_stay_on_the_driver(classes: str, is_on_driver: bool) -> None:
+    parses = f"training_args = HfArgumentParser({classes}).parse_json_file(args.file)[0]"
+    script = SCRIPT.format(begins=OF_FILE, parses=parses).replace("args=training_args", 'args=TrainingArguments("o")')
+    script = script.replace("def setup", f"{SEEDS}def setup").replace(
+        "\n\n", "\nfrom dataclasses import dataclass\n\n", 1
+    )
+    text = converted(script, to_ray=True, workers=2, gpu=False).text
+    assert ("setup()" in text.partition("\ndef main")[2]) is is_on_driver
+    assert ("= setup()" in text.partition("def train_func(")[2].partition("\ndef main")[0]) is not is_on_driver

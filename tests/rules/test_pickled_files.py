@@ -71,6 +71,8 @@ def test_other_files_are_loaded_as_they_are(use: str) -> None:
         ("evaluated()", True),
         ("np.ones(3).mean()", True),
         ("[np.mean(job.rows)]", True),
+        ("[np.mean(job.rows), 0.5].index(0.5)", False),
+        ("np.array2string(np.ones(3)).strip()", False),
         ("{'f1': 0.5, 'all': evaluated().max(axis=0)}", True),
         ("np.ones(3).mean().item()", False),
         ("[float(np.mean(job.rows)), 0.5]", False),
@@ -156,3 +158,15 @@ def test_a_loop_that_gets_an_accelerator_loads_its_arrays_too() -> None:
     behind = "import numpy as np\ntorch.save({'rows': np.ones(3)}, 'a.pt')\nprint(torch.load('a.pt')['rows'])\n"
     assert "torch.load('a.pt', weights_only=False)" in accelerated(LOOP, behind).text
     assert "weights_only" not in converted(f"{HEAD}{LOOP}{behind}").text
+
+
+def test_a_dict_that_holds_itself_is_followed_once() -> None:
+    code = "import numpy as np\nheld = {}\n" + "".join(f"held['{key}'] = held\n" for key in "abcd")
+    code += "torch.save({'held': held, 'rows': [held, held]}, 'a.pt')\nprint(torch.load('a.pt'))\n"
+    assert code in converted(SCRIPT.replace("{use}", code)).text
+
+
+def test_an_array_that_a_loop_copies_is_one() -> None:
+    code = "import numpy as np\nrows = np.ones(3)\nfor number in range(3):\n    rows = rows.copy()\n"
+    code += "torch.save(dict(rows=rows), 'a.pt')\nprint(torch.load('a.pt'))\n"
+    assert "torch.load('a.pt', weights_only=False)" in converted(SCRIPT.replace("{use}", code)).text

@@ -6,7 +6,9 @@ from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP
 
-SCRIPT = """import ray
+SCRIPT = """import functools
+
+import ray
 import torch
 from torch.optim import lr_scheduler
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -29,20 +31,28 @@ OWN = """class Warmup(LRScheduler):
             "s = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, verbose=False, total_steps=9)",
             "s = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=9)",
         ),
+        (
+            "s = functools.partial(ReduceLROnPlateau, patience=2, verbose=True)(optimizer)",
+            "s = functools.partial(ReduceLROnPlateau, patience=2)(optimizer)",
+        ),
     ],
 )
 def test_it_is_left_out(code: str, now: str) -> None:
     outcome = converted(SCRIPT.format(code=code))
     assert outcome.text == SCRIPT.format(code=now)
-    assert outcome.findings == [("RM693", Kind.CONVERTED, 8)]
+    assert outcome.findings == [("RM693", Kind.CONVERTED, 10)]
 
 
 @pytest.mark.parametrize(
     ("code", "line"),
     [
-        ('settings = {"patience": 2, "verbose": True}\ns = ReduceLROnPlateau(optimizer, **settings)', 9),
-        (OWN.format(owner="", given="optimizer, last_epoch, verbose"), 10),
-        (OWN.format(owner="Warmup, self", given="optimizer, verbose=verbose"), 10),
+        ("s = lr_scheduler.StepLR(optimizer, 30, 0.1, -1, True)", 10),
+        ("s = functools.partial(lr_scheduler.StepLR, optimizer, 30, 0.1, -1, True)()", 10),
+        (OWN.replace("LRScheduler", "lr_scheduler.StepLR").format(owner="", given="optimizer, 9, verbose=verbose"), 12),
+        (OWN.replace("super({owner})", "LRScheduler").format(given="self, optimizer, last_epoch, verbose"), 12),
+        ('settings = {"patience": 2, "verbose": True}\ns = ReduceLROnPlateau(optimizer, **settings)', 11),
+        (OWN.format(owner="", given="optimizer, last_epoch, verbose"), 12),
+        (OWN.format(owner="Warmup, self", given="optimizer, verbose=verbose"), 12),
     ],
 )
 def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
@@ -57,6 +67,10 @@ def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
         "s = ReduceLROnPlateau(optimizer, patience=2)",
         "s = watched.ReduceLROnPlateau(optimizer, verbose=True)",
         OWN.format(owner="", given="optimizer, last_epoch"),
+        "s = lr_scheduler.StepLR(optimizer, 30, 0.1, -1)",
+        OWN.format(owner="", given="optimizer")
+        + "\n        class Loud(watched.Loud):\n            def __init__(self, verbose):\n"
+        + "                super().__init__(1, 2, verbose)",
         'class Loud:\n    def __init__(self, verbose):\n        super().__init__("loud", 1, verbose)',
         "try:\n    s = ReduceLROnPlateau(optimizer, verbose=True)\nexcept TypeError:\n    s = None",
     ],
@@ -72,3 +86,11 @@ def test_a_native_loop_goes_on_without_it_and_one_that_stays_keeps_it() -> None:
     outcome = converted(loop)
     assert outcome.text == loop
     assert outcome.findings == []
+
+
+def test_a_class_that_one_of_two_branches_picks_goes_on_without_it() -> None:
+    code = "made = lr_scheduler.StepLR if watched else lr_scheduler.ConstantLR\ns = made(optimizer, 3{})"
+    outcome = converted(SCRIPT.format(code=code.format(", verbose=True")))
+    assert outcome.text == SCRIPT.format(code=code.format(""))
+    code = code.replace("lr_scheduler.ConstantLR", "watched.Constant").format(", verbose=True")
+    assert converted(SCRIPT.format(code=code)).findings == []

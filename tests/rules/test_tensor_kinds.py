@@ -96,6 +96,16 @@ class Keeps(DataCollatorWithPadding):
         self.kind = return_tensors
 
 
+class Own(DataCollatorWithPadding):
+    def __call__(self, features):
+        return rows(features)
+
+
+class Counts(DataCollatorWithPadding):
+    def __call__(self, features):
+        return super().__call__(features[:2])
+
+
 def train_func(tokenizer, rows):
     session.report({{"loss": 1.0}})
     return {call}
@@ -118,6 +128,7 @@ def train_func(tokenizer, rows):
         ('Plain(tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
         ('Plain(tokenizer, True, None, None, "tf")', "raises a ValueError at its first batch"),
         ('HandsOn(3, tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
+        ('Counts(tokenizer, return_tensors="tf")', "raises a ValueError at its first batch"),
     ],
 )
 def test_a_collator_makes_none_of_them_either(call: str, message: str) -> None:
@@ -135,6 +146,7 @@ def test_a_collator_makes_none_of_them_either(call: str, message: str) -> None:
         'default_data_collator(rows, return_tensors="pt")',
         'DataCollatorWithPadding(tokenizer, True, "tf")',  # another argument
         'Keeps(tokenizer, return_tensors="tf")',
+        'Own(tokenizer, return_tensors="tf")',
     ],
 )
 def test_other_collators_are_left_alone(call: str) -> None:

@@ -201,3 +201,9 @@ session.report({{}})
 )
 def test_the_frame_that_comes_after_the_filled_arguments_may_be_one_of_arrow(given: str, *, differs: bool) -> None:
     assert bool(converted(FRAMES.format(given=given)).lines("RM515", Kind.CONVERTED)) is differs
+
+
+def test_a_function_that_a_loop_wraps_again_and_again_has_an_end() -> None:
+    loop = "rows\nfor name in options:\n    clean = functools.partial(clean, column=name)\nrows.map_batches(clean)"
+    outcome = converted(SCRIPT.format(given=loop, of_method="rows"))
+    assert outcome.findings and not outcome.lines("RM901")

@@ -68,6 +68,15 @@ def reported(end: str) -> str:
         ("mean = total / len(loader)\nprint(f'{100 * mean} %')", '{"epoch": epoch, "mean": mean}'),
         ("print('loss', total)", '{"epoch": epoch, "total": total}'),
         ("print('loss', loss)", '{"epoch": epoch}'),  # a tensor, which Ray refuses
+        ("scores = metric.compute()\nprint(scores)\nscores = loss", '{"epoch": epoch}'),
+        ("mean = total / 2\nprint(mean)\ndel mean", '{"epoch": epoch}'),
+        ("print(total)\ntotal += 1", '{"epoch": epoch, "total": total}'),
+        ("found = {'loss': total, 'most': max(total, 1)}\nprint(found)", '{"epoch": epoch, **found}'),
+        ("found = dict(loss=total)\nfound['n'] = abs(total)\nprint(found['loss'])", '{"epoch": epoch, **found}'),
+        ("found = {'loss': total}\nprint(found)\nfound = {'loss': loss}", '{"epoch": epoch}'),
+        ("found = {'loss': total}\nprint(found)\nfound['last'] = loss", '{"epoch": epoch}'),
+        ("found = {'loss': total, 'most': max(total, loss)}\nprint(found)", '{"epoch": epoch}'),
+        ("found = {'loss': total}\nfound.update(job.more())\nprint(found)", '{"epoch": epoch}'),
         (
             "value = accelerator.gather(loss).mean()\nprint(value)",
             '{"epoch": epoch, "value": value.item()}',

@@ -312,12 +312,17 @@ def _said_of_class(folder: Path, other: str, text: str = CLASS) -> str:
     return " ".join(result.output.split())
 
 
+NEAR = "from .job import build, rows\n"
+
+
 @pytest.mark.parametrize(
     ("place", "start", "lines", "command"),
     [
         ("pkg/train.py", "from .job import build, rows\n", {}, "python -m pkg.train"),
         ("pkg/sub/train.py", "from ..job import build, rows\n", {}, "python -m pkg.sub.train"),
         ("pkg/train.py", "from pkg.job import build, rows\n", {}, "python train.py"),
+        ("pkg/__main__.py", "from .job import build, rows\n", {}, "python -m pkg"),
+        ("pkg/train.py", f"try:\n    {NEAR}except ImportError:\n    {NEAR.replace('.', '')}", {}, "python train.py"),
         (
             "pkg/train.py",
             "from pkg.job import build, rows\n",
@@ -342,3 +347,11 @@ def test_a_module_of_a_package_is_started_as_one(
         (tmp_path / name).write_text(text)
     result = convert(script.read_text(), str(script), options=Options(to_ray=True))
     assert any(f"It is started with `{command}` now" in finding.message for finding in result.findings)
+
+
+def test_a_module_of_a_folder_without_an_init_is_started_as_one_of_a_package(tmp_path: Path) -> None:
+    script = tmp_path / "jobs" / "train.py"
+    script.parent.mkdir()
+    script.write_text(NEAR + LOOP)
+    result = convert(script.read_text(), str(script), options=Options(to_ray=True))
+    assert any("It is started with `python -m jobs.train` now" in finding.message for finding in result.findings)

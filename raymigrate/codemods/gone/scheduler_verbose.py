@@ -4,26 +4,26 @@ torch 2.13 (optim/lr_scheduler.py) has the argument in none of them: a TypeError
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.syntax.guards import is_guarded
-from raymigrate.facts.values import (
-    argument,
-    called_name,
-    has_unpacking,
-    is_method_call,
-    keyword_named,
-    last_name,
-    unpacked_dicts,
-)
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, called_name, is_method_call, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.constructors import constructors
 
 ARGUMENT = "verbose"
+PARTIAL = "functools.partial"
 SCHEDULERS = "torch.optim.lr_scheduler."
-BASES = (f"{SCHEDULERS}LRScheduler", f"{SCHEDULERS}_LRScheduler")
-OF_BASE = 2  # its place there, behind the optimizer and last_epoch
+# Its place, behind all arguments that there are today.
+PLACES = {
+    **{"LRScheduler": 2, "_LRScheduler": 2, "LambdaLR": 3, "MultiplicativeLR": 3, "ExponentialLR": 3},
+    **{"StepLR": 4, "MultiStepLR": 4, "ConstantLR": 4, "SequentialLR": 4, "PolynomialLR": 4, "CosineAnnealingLR": 4},
+    **{"LinearLR": 5, "CosineAnnealingWarmRestarts": 5, "ReduceLROnPlateau": 9, "CyclicLR": 13, "OneCycleLR": 14},
+}
 REFUSED = "{}(verbose=) raises a TypeError today"
 LEFT_OUT = f"{REFUSED}: torch's schedulers do not print any more; left out."
 PRINT = "Leave it out, and print scheduler.get_last_lr() where the script wants to see the rate."
@@ -35,28 +35,56 @@ def scheduler_verbose(context: Context) -> None:
     module = context.module
     if not context.takes_current_libraries:
         return
-    for call in module.calls_if(lambda name: name.startswith(SCHEDULERS)):
-        shown = called_name(module, call).rpartition(".")[2]
+    calls = [*module.calls_if(lambda name: name.startswith(SCHEDULERS)), *module.calls(PARTIAL)]
+    for call in dict.fromkeys([*calls, *(call for call, _ in module.keywords(ARGUMENT))]):
+        above = 1 if called_name(module, call) == PARTIAL and call.args else 0
+        name = _scheduler(module, call.args[0] if above else call.func)
+        if name is not None:
+            _leave_out(context, call, name, above)
+    for call, name, above in _calls_of_base(module):
         keyword = keyword_named(call, ARGUMENT)
-        if keyword is not None and not is_guarded(module, keyword, ARGUMENT):
-            if context.converts(RM693, keyword, LEFT_OUT.format(shown)):
-                context.plan.call(call).remove.add(ARGUMENT)
-        for unpacked in unpacked_dicts(call):
-            if any(entry.name == ARGUMENT for entry in carried(module, unpacked).entries):
-                context.manual(RM693, unpacked, f"{REFUSED.format(shown)}, and this dict has it.", PRINT)
-    for definition in module.of_type(ast.ClassDef):
-        if any(module.qualified(base) in BASES for base in definition.bases):
-            for part in ast.walk(definition):
-                if is_method_call(part, "__init__") and _is_of_super(part.func.value):
-                    _tell_base(context, part)
+        _tell(context, call, name, keyword.value if keyword is not None else None, above)
 
 
-def _is_of_super(owner: ast.expr) -> bool:
-    return isinstance(owner, ast.Call) and last_name(owner.func) == "super"
+def _scheduler(module: Module, made: ast.expr) -> str | None:
+    """The class of torch's schedulers that something is, in each of the cases; None of anything else."""
+    names = [source.module.qualified(source.node) or "" for source in module.origins(made)]
+    is_known = bool(names) and all(name.startswith(SCHEDULERS) for name in names)
+    return names[0].rpartition(".")[2] if is_known else None
 
 
-def _tell_base(context: Context, call: ast.Call) -> None:
-    """Tells of a scheduler of the script's own that hands the argument to torch's base class."""
-    given = argument(call, OF_BASE, ARGUMENT)
-    if given is not None and not has_unpacking(call) and not is_guarded(context.module, call, ARGUMENT):
-        context.manual(RM693, given, f"{REFUSED.format('LRScheduler')}.", PRINT)
+def _leave_out(context: Context, call: ast.Call, name: str, above: int) -> None:
+    """Leaves out what a call has by its name, and tells of what comes in another way.
+
+    Args:
+        context: The file.
+        call: What makes a scheduler.
+        name: The class of the scheduler.
+        above: How many arguments of the call are none of the scheduler's.
+    """
+    keyword = keyword_named(call, ARGUMENT)
+    if keyword is not None and not is_guarded(context.module, keyword, ARGUMENT):
+        if context.converts(RM693, keyword, LEFT_OUT.format(name)):
+            context.plan.call(call).remove.add(ARGUMENT)
+    _tell(context, call, name, None, above)
+
+
+def _calls_of_base(module: Module) -> Iterator[tuple[ast.Call, str, int]]:
+    """Where a scheduler of the script's own calls the constructor of one of torch's; see `_leave_out`."""
+    for call, _ in module.method_calls("__init__"):
+        base = next(iter(constructors(module, call)), None)
+        if isinstance(base, str) and base.startswith(SCHEDULERS):
+            is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
+            yield call, base.rpartition(".")[2], int(is_of_class)
+
+
+def _tell(context: Context, call: ast.Call, name: str, given: ast.expr | None, above: int) -> None:
+    """Tells of the argument where it has no name, or stands in a dict that is unpacked; of `given` too."""
+    module = context.module
+    if name in PLACES:
+        given = given or argument(call, PLACES[name] + above)
+    if given is not None and not is_guarded(module, call, ARGUMENT):
+        context.manual(RM693, given, f"{REFUSED.format(name)}.", PRINT)
+    for unpacked in unpacked_dicts(call):
+        if any(entry.name == ARGUMENT for entry in carried(module, unpacked).entries):
+            context.manual(RM693, unpacked, f"{REFUSED.format(name)}, and this dict has it.", PRINT)

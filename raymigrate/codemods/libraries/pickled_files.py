@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import Source, argument, is_method_call, origins, sources, trailing_text
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, origins, sources, trailing_text
 from raymigrate.facts.values.items import items_of
 
 RM756 = Rule(
@@ -36,6 +36,7 @@ SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "e
 # Functions of NumPy that give values of Python.
 PLAIN_OF_NUMPY = frozenset(
     {"ndim", "size", "shape", "isscalar", "allclose", "array_equal", "array_equiv", "issubdtype"}
+    | {"array2string", "array_repr", "array_str", "base_repr", "binary_repr"}  # texts
 )
 PLAIN_METHODS = frozenset({"item", "tolist", "tobytes", "dumps"})  # the same of its arrays and numbers
 MAX_STEPS = 20  # of a chain of methods
@@ -90,7 +91,7 @@ def _paths_with_arrays(module: Module) -> Iterator[ast.expr]:
     for call in module.calls(SAVE):
         path = argument(call, 1, "f")
         saved = (module.entries(call.args[0]) if call.args else None) or {}
-        if path is not None and any(_is_of_numpy(module, value) for value in saved.values()):
+        if path is not None and any(_is_of_numpy(module, value, {}) for value in saved.values()):
             yield path
 
 
@@ -102,28 +103,46 @@ def _paths_with_objects(module: Module) -> Iterator[ast.expr]:
             yield path
 
 
-def _is_of_numpy(module: Module, value: ast.expr, depth: int = 0) -> bool:
-    """Whether a value surely is an array or a number of NumPy, or a list or dict of them."""
-    made = module.origins(value) if depth < MAX_STEPS else []
-    return bool(made) and all(_is_made_by_numpy(source, depth + 1) for source in made)
+def _is_of_numpy(module: Module, value: ast.expr, known: dict[ast.AST, bool]) -> bool:
+    """Whether a value surely is an array or a number of NumPy, or a list or dict with one.
+
+    Args:
+        module: The module.
+        value: The value.
+        known: What was found already, by what makes it; here more is added.
+    """
+    made = module.origins(value)
+    for source in made:
+        if source.node not in known:
+            known[source.node] = False  # a dict may hold itself
+            known[source.node] = _is_array(source) or any(
+                _is_of_numpy(item.module, item.node, known) for item in items_of(source)
+            )
+    return bool(made) and all(known[source.node] for source in made)
 
 
-def _is_made_by_numpy(source: Source, depth: int) -> bool:
-    if isinstance(source.node, ast.Call):
-        return _gives_numpy(source.module, source.node, depth)
-    return any(_is_of_numpy(item.module, item.node, depth) for item in items_of(source))
-
-
-def _gives_numpy(module: Module, call: ast.Call, depth: int) -> bool:
-    name = module.qualified(call.func)
-    if name is None and isinstance(call.func, ast.Attribute):
-        if call.func.attr in PLAIN_METHODS:
+def _is_array(made: Source) -> bool:
+    """Whether a value surely is an array or a number of NumPy: it comes from NumPy alone, by methods of arrays."""
+    waiting, seen, is_of_numpy = [made], set[ast.AST](), False
+    while waiting:
+        module, call = waiting.pop()
+        if call in seen:
+            continue  # `x = x.copy()` in a loop
+        seen.add(call)
+        name = called_name(module, call)
+        if is_method_call(call, "numpy") and not (name or call.args):
+            is_of_numpy = True
+        elif name:
+            is_of_numpy = name.startswith("numpy.") and name.rpartition(".")[2] not in PLAIN_OF_NUMPY
+            if not is_of_numpy:
+                return False
+        elif (
+            isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr not in PLAIN_METHODS
+        ):
+            waiting += module.origins(call.func.value)
+        else:
             return False
-        of_tensor = is_method_call(call, "numpy") and not call.args
-        return of_tensor or _is_of_numpy(module, call.func.value, depth)
-    if name is None:
-        return False
-    return name.startswith("numpy.") and name.rpartition(".")[2] not in PLAIN_OF_NUMPY
+    return is_of_numpy
 
 
 def _used_as_modules(module: Module) -> set[ast.expr]:

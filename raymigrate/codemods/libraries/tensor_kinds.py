@@ -91,6 +91,8 @@ def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
         name = next((found for found in line if isinstance(found, str) and COLLATORS.fullmatch(found)), "")
         if not name or not reaches(line, ARGUMENT, lambda found: COLLATORS.fullmatch(found) is not None):
             continue
+        if any(_makes_batches(found) for found in line):
+            continue
         position = _position(name) if line[0] == name or not any(map(_has_constructor, line)) else None
         is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
         yield call, name, position + 1 if is_of_class and position is not None else position  # after `self`
@@ -105,6 +107,13 @@ def _may_make_collator(module: Module, call: ast.Call) -> bool:
 
 def _has_constructor(found: object) -> bool:
     return isinstance(found, tuple) and (constructor_of(found[1]) is not None or is_dataclass(found[1]))
+
+
+def _makes_batches(found: object) -> bool:
+    """Whether a class of the project makes batches without those of the collator that it is made from."""
+    methods = found[1].body if isinstance(found, tuple) else []
+    own = [part for part in methods if isinstance(part, ast.FunctionDef) and part.name == "__call__"]
+    return any(not any(is_method_call(part, "__call__") for part in ast.walk(method)) for method in own)
 
 
 def _position(name: str) -> int | None:

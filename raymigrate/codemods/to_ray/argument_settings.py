@@ -10,8 +10,9 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.facts.hugging_face.argument_objects import is_arguments_object, may_be_arguments_object
 from raymigrate.facts.hugging_face.later_settings import BATCH, Setting, later_settings, unseen_settings
+from raymigrate.facts.projects.callees import calls_within, functions_run, reached_elsewhere
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, last_name
+from raymigrate.facts.values import all_arguments, argument, has_unpacking, last_name
 
 BEST_AT_END = "load_best_model_at_end"
 NOTES: dict[tuple[str | None, object], str] = {
@@ -28,6 +29,8 @@ CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
 )
+BEST_CHECKPOINT = "best_model_checkpoint"  # its folder, which a script may copy
+SAVING = ("push", "export", "upload", "log_model")
 SAVE_NO_MODEL = frozenset({"save_metrics", "save_state", "savefig", "save_to_disk"})
 DEFAULT_BATCH = 8  # transformers/training_args.py
 OLD_BATCH = "per_gpu_train_batch_size"  # in force up to transformers 4 where it was given and true
@@ -81,9 +84,24 @@ def _literal(module: Module, name: str) -> object:
 
 
 def _saves(module: Module) -> bool:
-    """Whether something of a file may save a model: `trainer.save_model()`, `save_all(trainer)`, `push_to_hub()`."""
-    names = {last_name(call.func) for call in module.of_type(ast.Call)} - SAVE_NO_MODEL
-    return any("save" in name or name.startswith(("push", "export", "upload")) for name in names)
+    """Whether something may save a model: `trainer.save_model()`, an unseen function that gets a Trainer.
+
+    What the script calls in other files of its project counts too.
+    """
+    if any(module.attributes(BEST_CHECKPOINT)) or any(module.named_calls("getattr")):
+        return True
+    calls = [*module.of_type(ast.Call)]
+    takers = [call for call in calls if any(_is_trainer(module, given) for given in all_arguments(call))]
+    if any(not any(functions_run(module, call)) for call in takers):
+        return True
+    elsewhere = (call for _, code in reached_elsewhere(module, calls) for call in calls_within(code))
+    names = {last_name(call.func) for call in (*calls, *elsewhere)} - SAVE_NO_MODEL
+    return any("save" in name or name.startswith(SAVING) for name in names)
+
+
+def _is_trainer(module: Module, given: ast.expr) -> bool:
+    made = module.origins(given) if isinstance(given, (ast.Name, ast.Attribute)) else []
+    return any(isinstance(one.node, ast.Call) and last_name(one.node.func).endswith("Trainer") for one in made)
 
 
 def given_at_last(module: Module, name: str) -> ast.expr | EllipsisType | None:

@@ -6,9 +6,11 @@ configuration as a dict.
 
 import ast
 
+from raymigrate.facts.projects.command_lines import ARGPARSE, parsers_of_dataclasses
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, called_name, is_method_call
+from raymigrate.facts.values import argument, called_name, class_named, is_method_call
+from raymigrate.facts.values.config_objects import is_bare_dataclass
 
 HYDRA = "hydra.main"
 APP = "typer.Typer"
@@ -161,3 +163,25 @@ def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
         message = "reads the command line and calls the function that trains, which a worker cannot do"
         return reference.node, f"{reference.qualified} {message}; {advice}."
     return None
+
+
+def parses(module: Module, definition: ast.stmt) -> bool:
+    """Whether a function makes something of the command line, with argparse, that the driver can hand over.
+
+    One that lets HfArgumentParser make TrainingArguments too runs on the workers: made on the driver they are of one
+    process, and every worker would train on all rows by itself.
+    """
+    if not any(module.inside(call, definition) for call in module.calls(ARGPARSE)):
+        return False
+    parsers = (call for call in parsers_of_dataclasses(module) if module.inside(call, definition))
+    return all(_reads_plain_classes(module, parser) for parser in parsers)
+
+
+def _reads_plain_classes(module: Module, parser: ast.Call) -> bool:
+    """Whether all classes of which a parser makes objects are dataclasses of the project with nothing but fields."""
+    given = argument(parser, 0, "dataclass_types")
+    if given is None:
+        return False
+    listed = [part for part in ast.walk(module.value(given)) if isinstance(part, (ast.Name, ast.Attribute))]
+    classes = [class_named(module, part) for part in listed]
+    return bool(classes) and all(found is not None and is_bare_dataclass(*found) for found in classes)

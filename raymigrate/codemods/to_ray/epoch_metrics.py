@@ -77,6 +77,8 @@ def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.e
         name = value.value
     if not isinstance(name, ast.Name) or not _is_bound_on_every_worker(module, loop, name):
         return
+    if _is_another_at_end(module, loop, name):
+        return
     if _has_numbers(module, name):
         found.entries[f"**{name.id}"] = ""
     elif (number := as_number(module, name)) is not None:
@@ -95,6 +97,15 @@ def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: a
     """Whether a name gets its value in each epoch, on each worker: by a statement right in the loop's body."""
     statements = [module.statement(binding.node) for binding in module.bindings_of(name)]
     return any(statement in loop.body for statement in statements)
+
+
+def _is_another_at_end(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:
+    """Whether a name has another value where the loop's body ends, which is where it is reported, or none."""
+    bound = [binding.node for binding in module.bindings_of(name)]
+    bound = [node for node in bound if not isinstance(module.statement(node), ast.AugAssign)]
+    parts = [part for statement in module.of_type(ast.Delete) for part in ast.walk(statement)]
+    bound += [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Del) and p.id == name.id]
+    return any(module.inside(node, loop) and module.start(node) > module.start(name) for node in bound)
 
 
 def _is_numbers(module: Module, display: ast.Dict) -> bool:

@@ -19,6 +19,7 @@ from raymigrate.facts.projects.files import place_of
 from raymigrate.facts.projects.searched import Searched
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.optional_imports import guarded_imports
 from raymigrate.facts.syntax.packages import package_root
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
@@ -86,12 +87,14 @@ def start_without_launcher(script: str, module: Module) -> str:
         return "python"
     if lines := plain_starts_of(script, module):
         return f"`{lines[0].command(path.name)}`"
-    folder = str(place_of(script).parent)
-    is_of_package = any(isinstance(line, ast.ImportFrom) and line.level for line in module.imports)
-    above = os.path.relpath(folder, package_root(folder)) if is_of_package else "."
-    if above == ".":
+    tried = set[ast.stmt](guarded_imports(module))
+    levels = [line.level for line in module.imports if isinstance(line, ast.ImportFrom) and line not in tried]
+    if not any(levels):
         return f"`python {path.name}`"
-    return f"`python -m {'.'.join([*Path(above).parts, path.stem])}`"
+    folder = place_of(script).parent
+    above = Path(os.path.relpath(folder, package_root(str(folder)))).parts
+    names = above or folder.parts[-max(levels) :]  # a package may have no __init__.py
+    return f"`python -m {'.'.join([*names, path.stem]).removesuffix('.__main__')}`"
 
 
 def _starts_of(script: str, module: Module | None) -> tuple[Launch, ...]:

@@ -22,7 +22,7 @@ from enum import Enum
 from functools import cache
 from itertools import pairwise, takewhile
 
-from raymigrate.codemods.to_ray.command_lines import commanded_by
+from raymigrate.codemods.to_ray.command_lines import commanded_by, parses
 from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed, first_trained
@@ -48,7 +48,6 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
-from raymigrate.facts.projects.command_lines import parses
 from raymigrate.facts.syntax.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)

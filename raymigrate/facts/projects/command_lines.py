@@ -69,16 +69,6 @@ def parsers_of_dataclasses(module: Module) -> list[ast.Call]:
     return [call for call in module.of_type(ast.Call) if makes_parser_of_dataclasses(module, call)]
 
 
-def parses(module: Module, definition: ast.stmt) -> bool:
-    """Whether a function makes something of the command line, with argparse, that the driver can hand over.
-
-    One that lets HfArgumentParser make TrainingArguments too runs on the workers: made on the driver they are of one
-    process, and every worker would train on all rows by itself.
-    """
-    makes_arguments = any(module.inside(call, definition) for call in parsers_of_dataclasses(module))
-    return not makes_arguments and any(module.inside(call, definition) for call in module.calls(ARGPARSE))
-
-
 def makes_parser_of_dataclasses(module: Module, call: ast.Call) -> bool:
     """Whether a call makes a parser that reads dataclasses."""
     name = called_name(module, call).rpartition(".")[2]

@@ -58,7 +58,7 @@ def _asks_in_file(module: Module) -> bool:
         named = argument(call, 0, "json_file", "yaml_file")
         path = file_named(module, named, module.path) if named is not None else None
         try:
-            text = settings_text(path) if path is not None else ""
+            text = settings_text(path, None) if path is not None else ""
         except (OSError, ValueError):
             continue
         keys = next(mappings(text), [])

@@ -311,15 +311,14 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
         return Behind([Source(module, given)], whole=True) if given is not None else UNKNOWN
     if home is None:
         return UNKNOWN
-    if has_unpacking(made):  # which may give it another value
-        return Behind(_of_class(*home, name, elsewhere=elsewhere).found)
     fields = [
         node.target.id for node in home[1].body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     given = argument(made, fields.index(name), name) if name in fields else None
     if given is not None:
         return Behind([Source(module, given)], whole=True)
-    return _of_class(*home, name, elsewhere=elsewhere)
+    behind = _of_class(*home, name, elsewhere=elsewhere)
+    return Behind(behind.found) if has_unpacking(made) else behind  # which may give it another value
 
 
 def _parsed(module: Module, name: str) -> Behind:
