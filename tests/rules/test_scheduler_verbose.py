@@ -18,6 +18,10 @@ from job import optimizer, watched
 OWN = """class Warmup(LRScheduler):
     def __init__(self, optimizer, last_epoch=-1, verbose=False):
         super({owner}).__init__({given})"""
+WITHIN = """
+        class Other(dict):
+            def __init__(self, a, b, c):
+                super().__init__(a, b, c)"""
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,18 @@ def test_it_is_left_out(code: str, now: str) -> None:
         ('settings = {"patience": 2, "verbose": True}\ns = ReduceLROnPlateau(optimizer, **settings)', 9),
         (OWN.format(owner="", given="optimizer, last_epoch, verbose"), 10),
         (OWN.format(owner="Warmup, self", given="optimizer, verbose=verbose"), 10),
+        (OWN.replace("super({owner})", "LRScheduler").format(given="self, optimizer, last_epoch, verbose"), 10),
+        (OWN.replace("LRScheduler", "lr_scheduler.StepLR").format(owner="", given="optimizer, 3, verbose=verbose"), 10),
+        (
+            OWN.replace("LRScheduler", "lr_scheduler.StepLR").format(owner="", given="optimizer, 3, 0.1, -1, verbose"),
+            10,
+        ),
+        ("s = lr_scheduler.StepLR(optimizer, 3, 0.1, -1, True)", 8),
+        ('s = ReduceLROnPlateau(optimizer, "min", 0.1, 10, 1e-4, "rel", 0, 0, 1e-8, True)', 8),
+        ("from functools import partial\nmake = partial(ReduceLROnPlateau, verbose=True)\ns = make(optimizer)", 9),
+        ("kind = ReduceLROnPlateau\ns = kind(optimizer, verbose=True)", 9),
+        ("s = (ReduceLROnPlateau if watched else lr_scheduler.StepLR)(optimizer, verbose=True)", 8),
+        ('s = getattr(lr_scheduler, "StepLR")(optimizer, 3, verbose=True)', 8),
     ],
 )
 def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
@@ -57,6 +73,9 @@ def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
         "s = ReduceLROnPlateau(optimizer, patience=2)",
         "s = watched.ReduceLROnPlateau(optimizer, verbose=True)",
         OWN.format(owner="", given="optimizer, last_epoch"),
+        OWN.replace("LRScheduler", "lr_scheduler.StepLR").format(owner="", given="optimizer, 3, 0.1"),
+        "kinds = {1: watched.Loud}\ns = kinds[1](optimizer, 3, verbose=True)",
+        f"{OWN.format(owner='', given='optimizer')}\n{WITHIN}",
         'class Loud:\n    def __init__(self, verbose):\n        super().__init__("loud", 1, verbose)',
         "try:\n    s = ReduceLROnPlateau(optimizer, verbose=True)\nexcept TypeError:\n    s = None",
     ],
