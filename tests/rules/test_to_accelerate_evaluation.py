@@ -325,3 +325,10 @@ def test_parts_of_an_output_are_gathered_where_they_are_read(loss: str) -> None:
     assert "logits, labels = accelerator.gather_for_metrics((out.logits, b['labels']))\n" in text
     assert 'losses.append(accelerator.reduce(out.loss, reduction="mean")' in text
     assert "hits += (logits.argmax(-1) == labels).sum().item()\n" in text
+
+
+def test_a_batch_is_followed_through_many_branches_once() -> None:
+    """Each of them doubled the ways back to the loader: 20 took half a minute."""
+    branches = "".join(f"    if x.dim() > {number}:\n        x = x.squeeze({number})\n" for number in range(40))
+    text = accelerated(LOOP.replace("    loss =", f"{branches}    loss =", 1)).text
+    assert "x = x.squeeze(39)\n" in text and "accelerator.backward(loss)" in text
