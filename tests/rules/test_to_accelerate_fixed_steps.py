@@ -17,7 +17,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from functools import partial
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, MultiStepLR, SequentialLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, SequentialLR
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 from transformers import get_linear_schedule_with_warmup, get_scheduler
@@ -115,6 +115,76 @@ def test_lengths_that_are_counted_are_not(made: str) -> None:
     outcome = scheduled(made)
     assert "scheduler = accelerator.prepare(" in outcome.text.replace("(\n        ", "(")
     assert not told(outcome)
+
+
+RATES = """
+
+def rate(warm, total, step):
+    if step < warm:
+        return step / warm
+    return (total - step) / (total - warm)
+
+
+def make(warm, total):
+    def at(step):
+        if step < warm:
+            return step / warm
+        return (total - step) / (total - warm)
+    return at
+
+
+class Rate:
+    def __init__(self, warm, total):
+        self.warm = warm
+        self.total = total
+
+    def __call__(self, step):
+        return min(1, step / self.warm) * (1 - step / self.total)
+
+    def linear(self, step):
+        return self(step)
+
+
+class Warm(torch.optim.lr_scheduler.LRScheduler):
+    def __init__(self, optimizer, warmup_steps, total):
+        self.warmup_steps, self.total = warmup_steps, total
+        super().__init__(optimizer)
+
+
+for place in range(2):
+    again = partial(again, place) if place else rate
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "numbers"),
+    [
+        ("LambdaLR(optimizer, make({}, total))", "`warm` in it"),
+        ("LambdaLR(optimizer, partial(rate, {}, total))", "`warm` in it"),
+        ("LambdaLR(optimizer, lambda step: rate({}, total, step))", "`warm` in it"),
+        ("LambdaLR(optimizer, [lambda step: rate({}, total, step=step) for _ in range(1)])", "`warm` in it"),
+        ("LambdaLR(optimizer, Rate({}, total))", "`self.warm` in it"),
+        ("Warm(optimizer, {}, total)", "`100` in it"),
+        ("Warm(optimizer, total=total, warmup_steps={})", "`100` in it"),
+    ],
+)
+def test_the_functions_of_a_schedule_are_followed_by_their_step(made: str, numbers: str) -> None:
+    """The first parameter of what makes a function was taken for the step, and `step` for a fixed number."""
+    [message] = told(scheduled(made.format(100), RATES))
+    assert f"counted for it: {numbers}" in message
+    assert not told(scheduled(made.format("total // 10"), RATES))
+
+
+def test_a_function_that_is_made_of_itself_ends() -> None:
+    assert not told(scheduled("MultiplicativeLR(optimizer, partial(again, len(data)))", RATES))
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["warmup_ratio=0.1", "warmup=0.1", "warmup=args.warmup_ratio", "warmup_start_lr=1e-5", "warmup_epochs=5"],
+)
+def test_other_arguments_of_an_unknown_class_are_no_steps(given: str) -> None:
+    assert not told(scheduled(f"Warm(optimizer, {given}, total=total)", "from warming import Warm\n"))
 
 
 def test_a_schedule_that_is_not_prepared_takes_its_steps_as_before() -> None:

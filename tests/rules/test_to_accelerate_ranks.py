@@ -214,6 +214,14 @@ def test_the_rows_of_an_evaluation_are_not_gathered_where_the_others_have_left()
         ('print("started", rank)', 'print("started", accelerator.process_index)'),
         ('print("first" if rank == 0 else "another")', 'print("first" if accelerator.is_main_process else "another")'),
         ('print("rank", dist.get_rank())', 'print("rank", accelerator.process_index)'),
+        (
+            'where = f"[{rank}]"\n    print(where + " starts")',
+            'where = f"[{accelerator.process_index}]"\n    print(where + " starts")',
+        ),
+        (
+            'where = "of %d" % dist.get_world_size()\n    print(where)',
+            'where = "of %d" % accelerator.num_processes\n    accelerator.print(where)',
+        ),
         ('print("of", dist.get_world_size())', 'accelerator.print("of", accelerator.num_processes)'),
         ('print("starts")', 'accelerator.print("starts")'),
     ],
@@ -230,3 +238,17 @@ def test_processes_that_wait_already_do_not_wait_twice(between: str, count: int)
     load = '    model.load_state_dict(torch.load("model.pt"))\n'
     text = script(f"    if rank == 0:\n{SAVE}{between}{load}")
     assert text.count("accelerator.wait_for_everyone()") == count
+
+
+@pytest.mark.parametrize(("between", "is_told"), [("dist.barrier()", False), ("print('saved')", True)])
+def test_a_script_that_waits_in_a_block_of_its_own_is_not_told_to_wait(between: str, is_told: bool) -> None:
+    load = f"""\
+    try:
+        {between}
+        model.load_state_dict(torch.load("model.pt"))
+    except OSError:
+        raise
+"""
+    found = converted(f"{IMPORTS}{TRAIN}    if rank == 0:\n{SAVE}{load}{WORKER}{SPAWN}", to_accelerate=True)
+    assert "accelerator" in found.text
+    assert any("reads a file that the main one has not written yet" in one for one in found.messages) is is_told

@@ -89,6 +89,12 @@ def test_a_function_that_adds_up_gets_the_accelerator() -> None:
             "",
             "output = model(x)\nprint(output.logits)\nflat = output.loss.view(-1)\ndist.all_reduce(flat)\nprint(flat)",
         ),
+        (
+            "",
+            "o = model(x)\nfirst = o.loss\nprint(first)\nflat = o.loss.data\ndist.all_reduce(flat)\nprint(flat)",
+        ),
+        ("", "output = model(x)\nkept = [output.logits]\nflat = output.loss\ndist.all_reduce(flat)\nprint(flat, kept)"),
+        ("", "first = loss.detach()\nprint(first)\ndist.all_reduce(loss)\nprint(loss)"),
         ("", "total = loss.clone()\ntotal /= 2\nkept = {'loss': total.item()}\ndist.all_reduce(total)\nprint(kept)"),
     ],
 )
@@ -114,6 +120,14 @@ def test_a_tensor_that_has_one_name_gets_the_sum(helper: str, after: str) -> Non
         ("", "output = model(x)\nshown = output.loss\ndist.all_reduce(shown)\nprint(output.loss)"),
         ("", "all = []\no = model(x)\nall.append(o)\nshown = o.loss\ndist.all_reduce(shown)\nprint(all)"),
         ("", "state = job.state(x)\nshown = state.loss\ndist.all_reduce(shown)\nprint(shown)"),
+        ("", "output = model(x)\nfirst = output.loss\nflat = output.loss.data\ndist.all_reduce(flat)\nprint(first)"),
+        (
+            "",
+            "output = model(x)\nkept = [output.loss.detach()]\nflat = output.loss\ndist.all_reduce(flat)\nprint(kept)",
+        ),
+        ("", "o = model(x)\nfirst = o.loss\nkept = {'loss': first}\nflat = o.loss\ndist.all_reduce(flat)\nprint(kept)"),
+        ("", "first = loss.detach()\ndist.all_reduce(loss)\nprint(first)"),
+        ("", "kept = []\nkept.append(loss.detach())\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = {'loss': loss}\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = dict(loss=loss)\ndist.all_reduce(loss)\nprint(kept)"),
         ("", "kept = []\nkept.append(loss)\ndist.all_reduce(loss)\nprint(kept)"),

@@ -52,6 +52,7 @@ def using(use: str, made: str = "data", before: str = "pass") -> Outcome:
     [
         ('print("[{}/{}]".format(step * 8, len(sampler)))', f'"[{{}}/{{}}]".format(step * 8, {EACH})'),
         ('print("%d of %d" % (step, len(sampler)))', f'"%d of %d" % (step, {EACH})'),
+        ("text = '%d'; print(text % len(sampler))", f"text % {EACH}"),
         ("logger.info('%d', len(sampler))", f"logger.info('%d', {EACH})"),
     ],
 )
@@ -59,6 +60,10 @@ def test_a_length_that_is_shown_is_that_of_one_process(use: str, now: str) -> No
     outcome = using(use)
     assert now in outcome.text and outcome.text.startswith("import math\n")
     assert any("its length becomes that of what it shared out" in message for message in outcome.messages)
+
+
+def test_one_that_is_told_the_number_of_processes_has_as_many_rows() -> None:
+    assert f"print({EACH})" in using("print(len(sampler))", "data, num_replicas=dist.get_world_size()").text
 
 
 def test_one_that_drops_the_last_rows_has_fewer() -> None:
@@ -72,6 +77,11 @@ def test_one_that_drops_the_last_rows_has_fewer() -> None:
         ("mean = loss.item() / len(sampler)", "data", "pass"),
         ("print(loss.item() / len(sampler))", "data", "pass"),
         ("print(sampler.num_samples)", "data", "pass"),
+        ("print(step % len(sampler))", "data", "pass"),
+        ("mean = math.log(len(sampler))", "data", "import math"),
+        ("mean = torch.log(len(sampler))", "data", "pass"),
+        ("log(len(sampler))", "data", "from job import log"),
+        ("print(len(sampler))", "data, num_replicas=2, rank=local_rank % 2", "pass"),
         ("print(len(sampler))", "load()", "from job import load"),
         ("print(len(sampler))", "rows", "rows = data\n    rows = rows[:100]"),
         ("print(len(sampler))", "data, drop_last=logger.drops", "pass"),

@@ -81,3 +81,45 @@ for batch in loader:
 """
     assert 'seen.extend(batch["text"])\n' in accelerated(trained).text
     assert 'seen.extend(batch["ids"].cpu())\n' in accelerated(trained.replace('"text"', '"ids"')).text
+
+
+@pytest.mark.parametrize(
+    ("takes", "part", "now"),
+    [
+        ("pass", 'batch["text"].tolist()', "text.tolist()"),
+        ("pass", 'batch["prompt"].cpu().numpy()', "prompt.cpu().numpy()"),
+        ('text = batch["text"].to(device)', "text", "text"),
+        ("batch = {k: v.to(device) for k, v in batch.items()}", 'batch["title"]', "title"),
+    ],
+)
+def test_a_tensor_by_its_methods_is_gathered_as_one_whatever_it_is_called(takes: str, part: str, now: str) -> None:
+    """As an object it would become a list of its rows, which has none of these methods."""
+    text = accelerated(LOOP, TAKEN.format(takes=takes, part=part)).text
+    assert "use_gather_object" not in text
+    assert f"seen.extend({now})\n" in text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        'for one in batch["text"]:\n            seen.append(one)',
+        'for one, other in zip(batch["text"], predictions):\n            seen.append(one)',
+        'for number, one in enumerate(batch["text"]):\n            seen.append(one)',
+    ],
+)
+def test_one_text_of_several_has_no_device_either(loop: str) -> None:
+    text = accelerated(LOOP, TAKEN.format(takes="pass", part="[]").replace("seen.extend([])", loop)).text
+    gathered = OBJECTS.format('batch["text"]')
+    assert f"text = {gathered}\n" in text
+    assert "seen.append(one)\n" in text
+
+
+def test_parts_that_have_numbers_do_not_get_the_name_of_another_part() -> None:
+    """`batch[2]` was called labels, as the labels are, and took their place."""
+    part = "batch[2]"
+    code = (
+        TAKEN.format(takes="pass", part=part).replace('batch["x"]', "batch[0]").replace('batch["labels"]', "batch[1]")
+    )
+    text = accelerated(LOOP, code).text
+    assert "predictions, references, labels = accelerator.gather_for_metrics((predictions, batch[2], labels))" in text
+    assert "seen.extend(references)\n" in text and "real.extend(labels.tolist())\n" in text

@@ -24,71 +24,61 @@ class Batches:
         self._module = module
         self._variables = variables
         self._loader_of = loader_of
-        self._by_parameter: dict[ast.arg, frozenset[Variable]] = {}
-        self._cut = 0  # how often what leads back to itself was not followed
+        self._found: dict[ast.AST, frozenset[Variable]] = {}
 
     def of(self, node: ast.AST) -> frozenset[Variable]:
-        """The loaders whose batches an expression is taken from; none where it may be something else."""
-        return self._behind(node, frozenset())
+        """The loaders whose batches an expression is taken from; none where it may be something else.
 
-    def _behind(self, node: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        if node in seen:
-            self._cut += 1
-            return frozenset()
-        seen |= {node}
+        Each part is asked once: there are many ways back from a name that several branches give a value. What leads
+        back to itself is none of a batch, and neither is all that leads there, in whatever order they are asked.
+        """
+        if node not in self._found:
+            self._found[node] = frozenset()
+            self._found[node] = self._behind(node)
+        return self._found[node]
+
+    def _behind(self, node: ast.AST) -> frozenset[Variable]:
         if isinstance(node, ast.Name):
-            return self._behind_name(node, seen)
+            return _together([self._bound(binding.node) for binding in reaching(self._module, node)])
+        if isinstance(node, ast.arg):
+            return self._all([*self._variables.given(node)])  # by all calls of its function
         if isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
-            return self._behind(node.value, seen)
+            return self.of(node.value)
         if isinstance(node, (ast.DictComp, ast.ListComp, ast.GeneratorExp)):
-            return self._behind(node.value if isinstance(node, ast.DictComp) else node.elt, seen)
+            return self.of(node.value if isinstance(node, ast.DictComp) else node.elt)
         if isinstance(node, (ast.Tuple, ast.List)):
-            return self._all([*node.elts], seen)
+            return self._all(node.elts)
         if isinstance(node, ast.IfExp):
-            return self._all([node.body, node.orelse], seen)
+            return self._all([node.body, node.orelse])
         if not isinstance(node, ast.Call):
             return frozenset()
         if isinstance(node.func, ast.Attribute) and self._module.qualified(node.func) is None:
-            return frozenset() if node.func.attr in OFF_DEVICE else self._behind(node.func.value, seen)
+            return frozenset() if node.func.attr in OFF_DEVICE else self.of(node.func.value)
         is_same = self._module.qualified(node.func) == "torch.autograd.Variable" or (
             isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list", "dict")
         )
-        return self._behind(node.args[0], seen) if is_same and node.args else frozenset()
+        return self.of(node.args[0]) if is_same and node.args else frozenset()
 
-    def _all(self, nodes: Sequence[ast.expr], seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        found = [self._behind(node, seen) for node in nodes]
-        return frozenset().union(*found) if found and all(found) else frozenset()
+    def _all(self, nodes: Sequence[ast.expr]) -> frozenset[Variable]:
+        return _together([self.of(node) for node in nodes])
 
-    def _behind_name(self, node: ast.Name, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        found = [self._behind_binding(binding.node, seen) for binding in reaching(self._module, node)]
-        return frozenset().union(*found) if found and all(found) else frozenset()
-
-    def _behind_binding(self, target: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        if target in seen:
-            self._cut += 1
-            return frozenset()
+    def _bound(self, target: ast.AST) -> frozenset[Variable]:
+        """The loaders behind what a place gives a name."""
         if isinstance(target, ast.arg):
-            return self._given(target, seen | {target})
+            return self.of(target)
         if target in self._loader_of:
             return self._variables.of(self._loader_of[target])
         parent = self._module.parent_of.get(target)
         while isinstance(parent, (ast.Tuple, ast.List, ast.Starred)):
             parent = self._module.parent_of[parent]
-        if isinstance(parent, ast.comprehension):
-            return self._behind(parent.iter, seen)
-        if isinstance(parent, ast.For):
-            return self._behind(parent.iter, seen)
+        if isinstance(parent, (ast.comprehension, ast.For)):
+            return self.of(parent.iter)
         value = self._module.assigned(target)
         if value is None and isinstance(parent, ast.Assign):
             value = parent.value
-        return self._behind(value, seen) if value is not None else frozenset()
+        return self.of(value) if value is not None else frozenset()
 
-    def _given(self, parameter: ast.arg, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        """What all calls of its function give a parameter; asked once, as functions hand batches on to each other."""
-        if parameter in self._by_parameter:
-            return self._by_parameter[parameter]
-        cut = self._cut
-        found = self._all(list(self._variables.given(parameter)), seen)
-        if cut == self._cut:  # else it may come from more when asked by itself
-            self._by_parameter[parameter] = found
-        return found
+
+def _together(found: Sequence[frozenset[Variable]]) -> frozenset[Variable]:
+    """All of some loaders; none where one of the expressions that they are behind may be something else."""
+    return frozenset().union(*found) if all(found) else frozenset()

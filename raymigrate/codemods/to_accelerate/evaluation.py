@@ -325,7 +325,7 @@ class Evaluation(Side):
             found.sizes.append(part)
         else:
             kind = found.texts if is_text(self.module, part) else found.labels
-            kind.setdefault(self._called(part), []).append(part)
+            kind.setdefault(ast.unparse(part), []).append(part)
         return True
 
     def _is_bound_below(self, binding: ast.AST, found: Gathering, end: tuple[int, int]) -> bool:
@@ -372,15 +372,6 @@ class Evaluation(Side):
 
     def _is_size(self, part: ast.expr) -> bool:
         return size_of(self.module, part) is not None
-
-    def _called(self, part: ast.expr) -> str:
-        """A name for a part of a batch: its own, or that of its key."""
-        if isinstance(part, ast.Name):
-            return part.id
-        key = part.attr if isinstance(part, ast.Attribute) else None
-        if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant):
-            key = part.slice.value if isinstance(part.slice.value, str) else "labels"
-        return key if key is not None and key.isidentifier() else "labels"
 
 
 def _owner(part: ast.expr) -> ast.expr:

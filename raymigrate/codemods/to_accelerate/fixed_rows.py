@@ -21,7 +21,7 @@ def tell_fixed_rows(changes: Changes, module: Module, gatherings: Iterable[Gathe
         gatherings: The evaluation loops whose rows are gathered.
     """
     for found in gatherings:
-        names = {found.name, *found.labels}
+        names = {found.name, *found.labels, *found.texts}
         for loop in module.below(found.loop.node):
             end = _fixed_end(module, loop)
             if end is not None and isinstance(loop, ast.For) and _indexes(loop, names):

@@ -9,13 +9,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.facts.syntax.functions import by_position
+from raymigrate.facts.projects.callees import callees, functions_run
+from raymigrate.facts.syntax.functions import by_position, parameter_for
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import is_size
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, reached
-from raymigrate.facts.values import called_name, is_call_by_name
+from raymigrate.facts.values import all_arguments, called_name, is_call_by_name
 from raymigrate.facts.values.carried import values_given
+from raymigrate.facts.values.partials import function_of
 
 # The numbers of steps that schedulers are given, with their places (torch 2.9, optim/lr_scheduler.py; transformers 5).
 STEPS = {
@@ -33,7 +36,12 @@ STEPS = {
 }
 OF_TRANSFORMERS = {"num_warmup_steps": 1, "num_training_steps": 2}
 FACTORS = {"LambdaLR": 1, "MultiplicativeLR": 1}  # these are given functions of the step
-OF_STEPS = lazy_regex(r"steps?(?:$|_)|warmup|milestone|iters?(?:$|_)", re.IGNORECASE)
+# What an argument of another class is called that is a number of steps: `warmup_steps`, and not `warmup_start_lr`.
+OF_STEPS = lazy_regex(
+    r"(?:^|_)(?:steps?|iters?|iterations|milestones?|updates|warm_?up)$|(?:steps|iters)_per_epoch$|step_size(?:$|_)",
+    re.IGNORECASE,
+)
+SHARE = lazy_regex(r"ratio|proportion|fraction|percent|pct", re.IGNORECASE)
 SHARES = (ast.Div, ast.FloorDiv, ast.Mod)
 Place = tuple[Module, ast.expr]
 
@@ -49,11 +57,9 @@ def fixed_steps(module: Module, maker: ast.Call) -> Iterator[Place]:
         if not isinstance(part, ast.Call):
             continue
         name = called_name(home, part)
-        if part is maker and not is_scheduler(name):  # a class of the project, or of a library that is not known here
-            for keyword in part.keywords:
-                if OF_STEPS.search(keyword.arg or "") and not isinstance(home.constant(keyword.value), (str, bool)):
-                    yield from _uncounted(home, keyword.value)
         if not is_scheduler(name):
+            if part is maker:  # a class of the project, or of a library that is not known here
+                yield from _given_to_another(home, part)
             continue
         kind = name.rpartition(".")[2]
         given = STEPS.get(kind, OF_TRANSFORMERS if name.startswith("transformers.") else {})
@@ -65,6 +71,19 @@ def fixed_steps(module: Module, maker: ast.Call) -> Iterator[Place]:
                 yield from _in_functions(source.module, source.node)
 
 
+def _given_to_another(module: Module, maker: ast.Call) -> Iterator[Place]:
+    """The numbers of steps, by their names, that what is no scheduler known here is given."""
+    constructors = [function for _, function in functions_run(module, maker)]
+    named = [(word.arg or "", word.value) for word in maker.keywords]
+    if len(constructors) == 1 and isinstance(constructors[0], ast.FunctionDef):
+        filled = 1 if constructors[0].name == "__init__" else 0
+        named += [(parameter_for(constructors[0], maker, value, filled), value) for value in maker.args]
+    for name, value in named:
+        if OF_STEPS.search(name) and not SHARE.search(ast.unparse(value)):
+            if not isinstance(module.constant(value), (str, bool)):
+                yield from _uncounted(module, value)
+
+
 def _uncounted(module: Module, value: ast.expr) -> Iterator[Place]:
     """The numbers in a length, in each of a list of them, or in what is added to one that is counted."""
     listed = module.value(value)
@@ -72,7 +91,9 @@ def _uncounted(module: Module, value: ast.expr) -> Iterator[Place]:
         for element in listed.elts:
             yield from _uncounted(module, element)
     elif not counts_rows(module, value):
-        if module.constant(value) not in (0, None) and not _is_of_all(module, value):
+        known = module.constant(value)
+        is_share = isinstance(known, float) and known < 1
+        if known not in (0, -1, None) and not is_share and not _is_of_all(module, value):
             yield module, value
     else:
         for home, part in reached(module, value):
@@ -98,18 +119,57 @@ def _is_of_all(module: Module, value: ast.expr) -> bool:
 
 
 def _in_functions(module: Module, given: ast.expr) -> Iterator[Place]:
-    """What functions compare their step with, and divide it by."""
-    if isinstance(given, (ast.List, ast.Tuple)):
-        for element in given.elts:
-            yield from _in_functions(module, element)
-        return
-    for home, part in reached(module, given):
-        if isinstance(part, (ast.Lambda, ast.FunctionDef)):
-            own = [one.arg for one in by_position(part) if one.arg != "self"]
-            for number in map(_bare, _met(part, own[0]) if own else ()):
-                known = home.constant(number)
-                if not counts_rows(home, number) and (known is ... or (type(known) is int and known > 1)):
-                    yield home, number
+    """What the functions of a scheduler compare their step with, and divide it by."""
+    waiting, seen = list(_with_step(module, given)), set[tuple[ast.AST, str]]()
+    while waiting:
+        home, function, step = waiting.pop()
+        if (function, step) in seen:
+            continue
+        seen.add((function, step))
+        for number in map(_bare, _met(function, step)):
+            known = home.constant(number)
+            is_fixed = known is ... or (type(known) is int and known > 1)
+            if is_fixed and not counts_rows(home, number) and not _is_of_all(home, number):
+                yield home, number
+        waiting += _handed_on(home, function, step)
+
+
+def _with_step(module: Module, given: ast.expr) -> Iterator[tuple[Module, FunctionNode, str]]:
+    """The functions that a scheduler calls, each with the name of the step there.
+
+    Args:
+        module: The module.
+        given: What the scheduler is given: a function, what makes one, a list of several.
+    """
+    waiting, seen = [(source, 0) for source in module.origins(given)], set[ast.AST]()
+    while waiting:
+        source, filled = waiting.pop()
+        home, node = source.module, source.node
+        if node in seen:
+            continue
+        seen.add(node)
+        inner: list[ast.expr] = []
+        if isinstance(node, (ast.List, ast.Tuple)):
+            inner = node.elts
+        elif isinstance(node, ast.ListComp):
+            inner = [node.elt]
+        elif isinstance(node, ast.Call) and (function := function_of(home, node)) is not node.func:
+            inner, filled = [function], filled + len(node.args) - 1
+        waiting += [(behind, filled) for part in inner for behind in home.origins(part)]
+        for callee in callees(home, node) if not inner else ():
+            if callee.function is not None:
+                own = [one.arg for one in by_position(callee.function) if one.arg != "self"]
+                yield from ((callee.module, callee.function, name) for name in own[filled : filled + 1])
+
+
+def _handed_on(module: Module, function: ast.AST, step: str) -> Iterator[tuple[Module, FunctionNode, str]]:
+    """The functions that a function hands its step on to, each with its name there."""
+    for call in (part for part in ast.walk(function) if isinstance(part, ast.Call)):
+        steps = [value for value in all_arguments(call) if _is_step(value, step)]
+        for home, taking in functions_run(module, call) if steps else ():
+            filled = 1 if [one.arg for one in by_position(taking)][:1] == ["self"] else 0
+            names = (parameter_for(taking, call, value, filled) for value in steps)
+            yield from ((home, taking, name) for name in names if name)
 
 
 def _met(function: ast.AST, step: str) -> Iterator[ast.expr]:

@@ -23,7 +23,7 @@ class Gathering:
         statement: The statement after which, or before which, they are gathered.
         is_after: Whether after it.
         outputs: What the model gave for each row: a name, or an expression that gets one.
-        labels: Names and items of the batch that are read from there on, by what they are called.
+        labels: Names and items of the batch that are read from there on, by how they are written.
         texts: Those of them that are no tensors, and gathered as objects.
         losses: Values that stand for a whole batch.
         sizes: Expressions for the number of rows of the model's inputs.
@@ -77,8 +77,8 @@ class Gatherer:
             values[0] = self.module.source(found.outputs[0]) if found.is_after else "$output"
             self._name_outputs(changes, found, names[0])
             parts = {} if found.is_after else {"output": found.outputs[0]}
-        for name, items in found.labels.items():
-            names.append(self._name_part(changes, name, items))
+        for items in found.labels.values():
+            names.append(self._name_part(changes, items))
             values.append(self.module.source(items[0]))
         for part in found.sizes:
             size = size_of(self.module, part)
@@ -92,19 +92,19 @@ class Gatherer:
             if changes.wide(found.statement, padding):
                 padding = f"{target} = {PAD_OVER_LINES.format(gathered)}"
             lines = [padding, f"{target} = accelerator.gather_for_metrics({again})"]
-        for name, items in found.texts.items():
-            own, value = self._name_part(changes, name, items), self.module.source(items[0])
+        for items in found.texts.values():
+            own, value = self._name_part(changes, items), self.module.source(items[0])
             lines.append(f"{own} = accelerator.gather_for_metrics({value}, use_gather_object=True)")
         add = changes.after if found.is_after else changes.before
         add(found.statement, "\n".join(lines), **parts)
         self._stay_on_device(changes, found, names)
         self._reduce_losses(changes, found)
 
-    def _name_part(self, changes: Changes, name: str, items: list[ast.expr]) -> str:
+    def _name_part(self, changes: Changes, items: list[ast.expr]) -> str:
         """The name of a part of the batch from there on, where its rows are those of all processes."""
         if isinstance(items[0], ast.Name):
-            return name
-        own = changes.context.fresh(name, "references", "targets")
+            return items[0].id
+        own = changes.context.fresh(_called(items[0]), "references", "targets")
         for item in items:
             changes.replace(item, own)
         return own
@@ -147,6 +147,13 @@ class Gatherer:
         if tail or self._leaves_tensors(found):
             moved = [f"{name}.cpu(){tail if name == found.name else ''}" for name in names]
             changes.after(found.statement, f"{', '.join(names)} = {', '.join(moved)}")
+
+
+def _called(part: ast.expr) -> str:
+    """A name for an item of a batch: its key, as far as that can be one."""
+    item = part.slice if isinstance(part, ast.Subscript) else None
+    key = item.value if isinstance(item, ast.Constant) else getattr(part, "attr", None)
+    return key if isinstance(key, str) and key.isidentifier() else "labels"
 
 
 def moved_to_cpu(statement: ast.stmt) -> ast.Call | None:

@@ -30,8 +30,15 @@ class HeldTensors(Side):
         """Whether more than this name, which all_reduce() gets, stands for a tensor."""
         return self._is_held(tensor, tensor, frozenset())
 
-    def _is_held(self, name: ast.Name, reduced: ast.Name, seen: frozenset[ast.AST]) -> bool:
-        """Whether others than `reduced` and the names that led to this one can read the tensor of `name`."""
+    def _is_held(self, name: ast.Name, reduced: ast.Name, seen: frozenset[ast.AST], part: str = "") -> bool:
+        """Whether others than `reduced` and the names that led to this one can read the tensor of `name`.
+
+        Args:
+            name: The name of a tensor, or of an object that has it.
+            reduced: The name that all_reduce() gets.
+            seen: The places that were looked at.
+            part: The attribute of the object that is the tensor; empty for a name of the tensor.
+        """
         variable = self.variables.spelled(name)
         if variable is None or is_attribute(variable.name):
             return name is not reduced
@@ -45,7 +52,7 @@ class HeldTensors(Side):
         for read in self.variables.reads(variable):
             if self.module.inside(read, statement) or made.isdisjoint(self._made(read)):
                 continue
-            if self._is_kept(read) and self._runs_before(read, reduced, made):
+            if self._runs_before(read, reduced, made) and self._is_kept(read, reduced, made, part):
                 return True
             if name is not reduced and self._runs_before(reduced, read, made):
                 return True
@@ -65,8 +72,10 @@ class HeldTensors(Side):
             return True
         bare = _without_view(value)
         owner = bare.value if isinstance(bare, ast.Attribute) else None
-        if isinstance(owner, ast.Name) and self._is_given_by_model(owner):
-            bare = owner  # `outputs.loss`: of an object that is made for this step
+        if isinstance(bare, ast.Attribute) and isinstance(owner, ast.Name) and self._is_given_by_model(owner):
+            return self._is_held(owner, reduced, seen | {node}, bare.attr)  # of an object that is made for this step
+        while bare is not value and isinstance(bare, (ast.Attribute, ast.Subscript)):
+            bare = bare.value  # a view of what an object holds, whatever that is
         if isinstance(bare, ast.Name):
             return self._is_held(bare, reduced, seen | {node})
         return isinstance(value, PLACES) and not isinstance(self.module.value(value), ast.Call)
@@ -77,16 +86,38 @@ class HeldTensors(Side):
         models = frozenset(self.training.models)
         return bool(made) and all(isinstance(call, ast.Call) and self.variables.of(call.func) & models for call in made)
 
-    def _is_kept(self, read: ast.Name) -> bool:
+    def _is_kept(self, read: ast.Name, reduced: ast.Name, made: set[ast.AST], part: str) -> bool:
         """Whether a read puts a tensor where it can be found later: under another name, or into a list or dict."""
-        parent = self.module.parent_of[read]
-        outer = self.module.parent_of[parent]
+        whole = self._whole(read, part)
+        parent = self.module.parent_of[whole]
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             targets = targets_of(parent)
-            return not all(isinstance(target, ast.Name) and not self.module.uses_of(target) for target in targets)
+            uses = [use for target in targets if isinstance(target, ast.Name) for use in self.module.uses_of(target)]
+            return not all(isinstance(target, ast.Name) for target in targets) or any(
+                self._runs_before(reduced, use, made) or self._is_put_away(self._whole(use, "")) for use in uses
+            )
+        return self._is_put_away(whole)
+
+    def _whole(self, read: ast.Name, part: str) -> ast.expr:
+        """A tensor that is read with what gives a view of it: `output.loss.detach()`, where `loss` is the part."""
+        whole: ast.expr = read
+        while True:
+            parent = self.module.parent_of[whole]
+            call = self.module.parent_of[parent]
+            if isinstance(parent, ast.Attribute) and parent.attr in VIEWS and isinstance(call, ast.Call):
+                whole = call
+            elif isinstance(parent, ast.Attribute) and parent.attr in (part, "data"):
+                whole = parent
+            else:
+                return whole
+
+    def _is_put_away(self, whole: ast.expr) -> bool:
+        """Whether a list or a dict gets a tensor."""
+        parent = self.module.parent_of[whole]
+        outer = self.module.parent_of[parent]
         if isinstance(parent, ast.Call):
             is_keeper = is_method_call(parent, *KEEPERS)
-            return is_keeper and read in parent.args and not self._is_forgetful(parent)
+            return is_keeper and whole in parent.args and not self._is_forgetful(parent)
         if isinstance(parent, ast.keyword):
             return is_call_by_name(outer, "dict")
         return isinstance(parent, DISPLAYS) and not self._is_forgetful(outer)
@@ -129,9 +160,7 @@ class HeldTensors(Side):
 
 
 def _without_view(value: ast.expr) -> ast.expr:
-    """What a value is a view of, down to the object that holds it: `output` of `output.loss.detach()`."""
-    while is_method_call(value, *VIEWS):
-        value = value.func.value
-        while isinstance(value, (ast.Attribute, ast.Subscript)):
-            value = value.value
+    """What a value is a view of: `output.loss` of `output.loss.detach()`."""
+    while is_method_call(value, *VIEWS) or (isinstance(value, ast.Attribute) and value.attr == "data"):
+        value = value.func.value if isinstance(value, ast.Call) else value.value
     return value

@@ -187,20 +187,15 @@ class Home(Side):
                     functions.add(function)
                     waiting.append(function)
 
-    def _uses_models(self, statement: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    def _uses_models(self, statement: ast.AST) -> bool:
         """Whether a statement trains or runs a model, or calls a function that does."""
-        if isinstance(statement, DEFINITIONS) and not seen:
+        if isinstance(statement, DEFINITIONS):
             return False
         models = set(self.training.models)
-        for part in ast.walk(statement):
+        for part in self._reached([statement]):
             if part in self.training.backwards:
                 return True
-            if not isinstance(part, ast.Call):
-                continue
-            if isinstance(part.func, ast.Name) and self.variables.of(part.func) & models:
-                return True
-            function = self.variables.called(part)
-            if function is not None and function not in seen and self._uses_models(function, seen | {function}):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self.variables.of(part.func) & models:
                 return True
         return False
 

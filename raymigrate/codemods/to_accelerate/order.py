@@ -24,11 +24,22 @@ class Order:
         self.variables = training.variables
         self.home = home
         self.view = self.module if isinstance(self.module, ObjectView) else None
-        self._later: set[ast.AST] = set()  # functions that are called later; many may call each other
 
     def holds(self, node: ast.AST) -> bool:
         """Whether code runs after the models were prepared, and sees them so."""
-        return self._is_later(node, frozenset())
+        if self.view is not None:
+            return self._is_later(node, frozenset())
+        waiting, seen = [node], set[ast.AST | None]()  # many functions may call each other: each is asked once
+        while waiting:
+            current = waiting.pop()
+            function = self.module.function(current)
+            if function is self.home.function:
+                if self._is_later(current, frozenset()):
+                    return True
+            elif isinstance(function, ast.FunctionDef) and function not in seen:
+                seen.add(function)
+                waiting += self.module.calls_of(function)
+        return False
 
     def is_past(self, node: ast.AST) -> bool:
         """Whether code runs after the training, where the name of a model has come to stand for another one."""
@@ -55,14 +66,9 @@ class Order:
             if place is not None:
                 return self.home.setup < place <= self.home.end
             return self.module.start(node) > self.module.start(block[self.home.setup])
-        if function in self._later:
-            return True
         if not isinstance(function, ast.FunctionDef) or function in seen:
             return False
-        found = any(self._is_later(call, seen | {function}) for call in self.module.calls_of(function))
-        if found and self.view is None:  # of an object it depends on what was seen
-            self._later.add(function)
-        return found
+        return any(self._is_later(call, seen | {function}) for call in self.module.calls_of(function))
 
     def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         """Whether code runs when the object that trains is there."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.log_lines import prints
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
@@ -236,7 +237,8 @@ class Output(Side):
             if self.together.is_run_by_all(statement):
                 self._wait(changes, statement)
             elif path is not None and any(
-                text == ast.unparse(path) and not self._comes_first(call, save) for save, text in saves
+                text == ast.unparse(path) and not (self._comes_first(call, save) or self._is_waited_for(call, save))
+                for save, text in saves
             ):
                 changes.manual(RM857, call, TOO_EARLY.format("file"), WAIT_FIRST)
         folders = [
@@ -263,7 +265,7 @@ class Output(Side):
                     reads.add(self.module.statement(load))
                 elif self.together.is_run_by_all(written) and not isinstance(written, ast.Return):
                     writes.add(written)
-                elif runs_there:
+                elif runs_there and not self._is_waited_for(load, save):
                     changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
         for statement in writes:
             self._wait(changes, statement, behind=True)
@@ -276,10 +278,18 @@ class Output(Side):
         parent = self.module.parent_of[statement]
         block = next((block for block in blocks(parent) if statement in block), [])
         place = block.index(statement) + (1 if behind else -1) if block else -1
-        beside = block[place] if 0 <= place < len(block) else None
-        if isinstance(beside, ast.Expr) and called_name(self.module, beside.value) == BARRIER:
-            return
-        (changes.after if behind else changes.before)(statement, WAIT)
+        if not (0 <= place < len(block) and self._waits(block[place])):
+            (changes.after if behind else changes.before)(statement, WAIT)
+
+    def _waits(self, statement: ast.stmt) -> bool:
+        return isinstance(statement, ast.Expr) and called_name(self.module, statement.value) == BARRIER
+
+    def _is_waited_for(self, load: ast.Call, save: ast.Call) -> bool:
+        """Whether the script itself has all processes wait between a save and a load, whatever is around the load."""
+        start = self.module.start(save)
+        above = [one for block, place in blocks_around(self.module, load) for one in block[:place]]
+        is_same = self.module.function(load) is self.module.function(save)
+        return is_same and any(self._waits(one) and self.module.start(one) > start for one in above)
 
     def _is_next_read(self, first: ast.stmt, second: ast.stmt, saves: list[ast.Call]) -> bool:
         """Whether a statement follows another one, in the same block, and nothing is saved in between."""

@@ -29,7 +29,7 @@ from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.torch.main_process import MainProcess
-from raymigrate.facts.values import all_arguments, argument, called_name, is_call_by_name
+from raymigrate.facts.values import all_arguments, argument, called_name, is_call_by_name, is_method_call
 
 DIST = "torch.distributed"
 NUMBERS = {f"{DIST}.get_rank": RANK, f"{DIST}.get_world_size": SIZE, f"{DIST}.get_node_local_rank": LOCAL_RANK}
@@ -269,8 +269,10 @@ class Processes(Side):
         return self.is_main_only(node) or self.main.may_pass_by(self.module, node)
 
     def is_named_in(self, call: ast.Call) -> bool:
-        """Whether a call is given the number of its process, so that each process says something else."""
-        given = (part for argument in all_arguments(call) for part in ast.walk(argument))
+        """Whether a call is given the number of its process, or a text with it: each process says something else."""
+        given = [part for value in all_arguments(call) for part in ast.walk(value)]
+        texts = [self.module.value(part) for part in given if isinstance(part, ast.Name)]
+        given += [part for text in texts if _is_filled_in(text) for part in ast.walk(text)]
         return any(isinstance(part, ast.expr) and self._is_number(self.module, part) for part in given)
 
     @property
@@ -310,3 +312,9 @@ class Processes(Side):
 def _without_int(node: ast.expr) -> ast.expr:
     """What `int()` is given, where that makes the number of a text; else the expression itself."""
     return node.args[0] if is_call_by_name(node, "int") and node.args else node
+
+
+def _is_filled_in(text: ast.expr) -> bool:
+    """Whether values are put into a text: `f"rank {rank}"`, `"rank {}".format(rank)`, `"rank %d" % rank`."""
+    is_formatted = isinstance(text, ast.BinOp) and isinstance(text.op, ast.Mod) and isinstance(text.left, ast.Constant)
+    return isinstance(text, ast.JoinedStr) or is_formatted or is_method_call(text, "format")

@@ -5,9 +5,11 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_call_by_name, last_name
+from raymigrate.facts.torch.main_process import is_size
+from raymigrate.facts.values import argument, called_name, has_unpacking, is_call_by_name, last_name
 
-SHOWS = frozenset({"print", "info", "debug", "write", "set_description", "set_postfix", "set_postfix_str", "log"})
+SHOWS = frozenset({"info", "debug", "write", "set_description", "set_postfix", "set_postfix_str", "log"})
+COMPUTES = ("math", "numpy", "torch")  # whose log() is that of a number
 NOW = "The sampler goes: its length becomes that of what it shared out, for each process."
 
 
@@ -31,6 +33,9 @@ def show_length(changes: Changes, read: ast.Name) -> bool:
     rows = argument(made[0], 0, "dataset") if len(made) == 1 else None
     if not isinstance(rows, ast.Name) or has_unpacking(made[0]) or not _means_the_same(module, rows, read):
         return False
+    processes = argument(made[0], 1, "num_replicas")
+    if processes is not None and not is_size(module, processes):
+        return False
     drops = argument(made[0], 5, "drop_last")
     each = f"len({rows.id}) / accelerator.num_processes"
     if drops is None or module.constant(drops) is False:
@@ -49,17 +54,23 @@ def _is_shown(module: Module, length: ast.expr) -> bool:
     child: ast.AST = length
     for parent in module.ancestors(length):
         if isinstance(parent, ast.Call) and child is not parent.func:
-            name = last_name(parent.func)
-            if name in SHOWS:
+            if _shows(module, parent):
                 return True
-            if name != "format":
+            if last_name(parent.func) != "format":
                 return False
         elif not isinstance(parent, (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword)):
-            is_text = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and child is parent.right
-            if not is_text:
+            is_filled_in = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and child is parent.right
+            if not is_filled_in or not isinstance(module.constant(parent.left), str):  # type: ignore[attr-defined]
                 return False
         child = parent
     return False
+
+
+def _shows(module: Module, call: ast.Call) -> bool:
+    """Whether a call shows what it is given, by its name: `print(n)`, `logger.info(n)`, `bar.write(n)`."""
+    if isinstance(call.func, ast.Name):
+        return is_call_by_name(call, "print")
+    return last_name(call.func) in SHOWS and called_name(module, call).partition(".")[0] not in COMPUTES
 
 
 def _means_the_same(module: Module, rows: ast.Name, read: ast.Name) -> bool:

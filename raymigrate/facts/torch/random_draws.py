@@ -95,20 +95,23 @@ def _drawn_from(module: Module, call: ast.Call) -> list[str]:
     return [kind for kind, pattern in DRAWS.items() if pattern.fullmatch(name)]
 
 
-def drawn_in(module: Module, node: ast.AST, depth: int = MAX_STEPS) -> Iterator[str]:
+def drawn_in(module: Module, node: ast.AST) -> Iterator[str]:
     """The generators that code draws from when it runs, in the functions of the module that it calls too."""
-    for part in _executed(node):
-        if not isinstance(part, ast.Call):
-            continue
-        name = called_name(module, part)
-        has_own = keyword_named(part, "generator") is not None
-        if not has_own:
-            yield from _drawn_from(module, part)
-        if not name and is_method_call(part, *IN_PLACE) and not has_own:
-            yield "torch"
-        definition = module.definition(part.func)
-        if depth and isinstance(definition, ast.FunctionDef):
-            yield from drawn_in(module, definition, depth - 1)
+    waiting, seen = [node], {node}
+    while waiting:
+        for part in _executed(waiting.pop()):
+            if not isinstance(part, ast.Call):
+                continue
+            name = called_name(module, part)
+            has_own = keyword_named(part, "generator") is not None
+            if not has_own:
+                yield from _drawn_from(module, part)
+            if not name and is_method_call(part, *IN_PLACE) and not has_own:
+                yield "torch"
+            definition = module.definition(part.func)
+            if isinstance(definition, ast.FunctionDef) and definition not in seen:
+                seen.add(definition)
+                waiting.append(definition)
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
