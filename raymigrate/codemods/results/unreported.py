@@ -16,6 +16,7 @@ from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.guards import is_guarded, tested
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, called_name
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -73,6 +74,15 @@ def _is_opened(module: Module, read: ast.Attribute) -> bool:
 
 def _copied(module: Module, read: ast.Attribute) -> list[ast.expr]:
     """What `TransformersCheckpoint.from_checkpoint()` is given where that is the checkpoint that is read."""
-    calls = [call for call, _ in module.method_calls("from_checkpoint") if class_method(module, call) is not None]
-    given = [argument(call, 0, "other") for call in calls]
-    return [value for value in given if value is not None and module.value(value) is read]
+    return _all_copied(module).get(read, [])
+
+
+@kept
+def _all_copied(module: Module) -> dict[ast.expr, list[ast.expr]]:
+    """What such calls are given, by what that stands for."""
+    found: dict[ast.expr, list[ast.expr]] = {}
+    for call, _ in module.method_calls("from_checkpoint"):
+        given = argument(call, 0, "other") if class_method(module, call) is not None else None
+        if given is not None:
+            found.setdefault(module.value(given), []).append(given)
+    return found

@@ -1,6 +1,7 @@
 """What runs before, while and after a training: code of its block by its place, functions by where they are called."""
 
 import ast
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.home import Home, position
 from raymigrate.codemods.to_accelerate.objects import ObjectView
@@ -27,19 +28,28 @@ class Order:
 
     def holds(self, node: ast.AST) -> bool:
         """Whether code runs after the models were prepared, and sees them so."""
-        if self.view is not None:
+        if self.view is not None or self.module.function(node) is self.home.function:
             return self._is_later(node, frozenset())
-        waiting, seen = [node], set[ast.AST | None]()  # many functions may call each other: each is asked once
+        return self.module.function(node) in self._held
+
+    @cached_property
+    def _held(self) -> set[ast.AST | None]:
+        """The functions that such code calls, and those that these call."""
+        callees: dict[ast.AST | None, list[ast.AST]] = {}
+        waiting: list[ast.AST] = []
+        for function in self.module.of_type(ast.FunctionDef):
+            for call in self.module.calls_of(function):
+                caller = self.module.function(call)
+                callees.setdefault(caller, []).append(function)
+                if caller is self.home.function and self._is_later(call, frozenset()):
+                    waiting.append(function)
+        held: set[ast.AST | None] = {self.home.function}  # whose own code is asked for its place
         while waiting:
-            current = waiting.pop()
-            function = self.module.function(current)
-            if function is self.home.function:
-                if self._is_later(current, frozenset()):
-                    return True
-            elif isinstance(function, ast.FunctionDef) and function not in seen:
-                seen.add(function)
-                waiting += self.module.calls_of(function)
-        return False
+            callee = waiting.pop()
+            if callee not in held:
+                held.add(callee)
+                waiting += callees.get(callee, [])
+        return held
 
     def is_past(self, node: ast.AST) -> bool:
         """Whether code runs after the training, where the name of a model has come to stand for another one."""
