@@ -305,10 +305,11 @@ def test_what_is_excluded_or_ignored_is_left_out(tmp_path: Path) -> None:
 
 
 def test_converted_code_is_recognized_by_what_it_needs(tmp_path: Path) -> None:
-    project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3\r\ntransformers==4.30.2\r\n")
+    pins = "ray==2.6.3\r\ntransformers==4.30.2\r\naccelerate>=1.3\r\n"
+    project(tmp_path, train_py=LEGACY, requirements_txt=pins)
     assert pins_in(run(tmp_path)) == {"requirements.txt:1", "requirements.txt:2"}
     assert run("--unsafe", tmp_path).exit_code == 0
-    assert (tmp_path / "requirements.txt").read_bytes() == b"ray>=2.51\r\ntransformers>=5.0\r\n"
+    assert (tmp_path / "requirements.txt").read_bytes() == b"ray>=2.51\r\ntransformers>=5.0\r\naccelerate>=1.3\r\n"
     assert run("--check", tmp_path).exit_code == 0
 
 
