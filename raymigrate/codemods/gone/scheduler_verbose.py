@@ -11,9 +11,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, called_name, is_method_call, keyword_named, unpacked_dicts
+from raymigrate.facts.values import argument, called_name, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import carried
-from raymigrate.facts.values.constructors import constructors
+from raymigrate.facts.values.constructors import constructors, is_given_object
 
 ARGUMENT = "verbose"
 PARTIAL = "functools.partial"
@@ -74,8 +74,7 @@ def _calls_of_base(module: Module) -> Iterator[tuple[ast.Call, str, int]]:
     for call, _ in module.method_calls("__init__"):
         base = next(iter(constructors(module, call)), None)
         if isinstance(base, str) and base.startswith(SCHEDULERS):
-            is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
-            yield call, base.rpartition(".")[2], int(is_of_class)
+            yield call, base.rpartition(".")[2], int(is_given_object(call))
 
 
 def _tell(context: Context, call: ast.Call, name: str, given: ast.expr | None, above: int) -> None:

@@ -28,6 +28,7 @@ from raymigrate.facts.values.constructors import (
     constructor_of,
     constructors,
     is_dataclass,
+    is_given_object,
     may_call_own_class,
     reaches,
 )
@@ -94,8 +95,7 @@ def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
         if any(_makes_batches(found) for found in line):
             continue
         position = _position(name) if line[0] == name or not any(map(_has_constructor, line)) else None
-        is_of_class = is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
-        yield call, name, position + 1 if is_of_class and position is not None else position  # after `self`
+        yield call, name, None if position is None else position + is_given_object(call)
 
 
 def _may_make_collator(module: Module, call: ast.Call) -> bool:

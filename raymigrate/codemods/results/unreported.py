@@ -32,7 +32,9 @@ def unreported(context: Context) -> None:
     """Reports what asks the checkpoint or the metrics of a run for something, though there are none; once for each."""
     module = context.module
     reads = list(reads_of_results(module, "checkpoint", "metrics"))
-    homes = with_all_imported(module) if reads else []  # which reads many files
+    if not reads:
+        return
+    homes = with_all_imported(module)  # which reads many files
     codes, told = TrainingCodes(homes), set[tuple[int, str]]()
     for read, trainers in reads:
         own = trainers & WITH_LOOPS

@@ -82,6 +82,11 @@ def constructors(module: Module, call: ast.Call) -> Line:
     return list(_line(*made, set())) if made is not None else [module.qualified(owner) or ""]
 
 
+def is_given_object(call: ast.Call) -> bool:
+    """Whether a call of a constructor is given the object before its arguments: `Base.__init__(self, ...)`."""
+    return is_method_call(call, "__init__") and not isinstance(call.func.value, ast.Call)
+
+
 def line_of(module: Module, node: ast.ClassDef) -> Line:
     """The classes whose constructors run where a class is called, in their order; those of libraries by name."""
     return list(_line(module, node, set()))
