@@ -69,12 +69,34 @@ def test_the_number_by_position_and_in_a_dict_too(kept: str) -> None:
         ("((best, metrics),) = result.best_checkpoints", ONE),
         ("pairs = result.best_checkpoints\n[pair] = pairs", ONE),
         ("kept.num_to_keep = 3\nbest, _ = result.best_checkpoints[0]", ONE),
+        ("pairs = result.best_checkpoints if input() else []\nprint(pairs[0])", ONE),
+        ("print((result.best_checkpoints or [(None, None)])[0])", ONE),
+        ("pairs = result.best_checkpoints if input() else others.best_checkpoints\nprint(pairs[0])", ONE),
+        ("best = next(iter(result.best_checkpoints))", ONE),
+        ("pairs = list(result.best_checkpoints)\nprint(pairs[0])", ONE),
+        ("best = [checkpoint for checkpoint, _ in result.best_checkpoints][0]", SEVERAL),
+        ("pairs = result.best_checkpoints\nwhile input():\n    print(pairs[0])\n    pairs.sort(key=score)", ONE),
+        ("pairs = list(result.best_checkpoints)\npairs.reverse()\nprint(result.best_checkpoints[0])", ONE),
+        ("result.best_checkpoints.sort()\nresult = trainer.fit()\nprint(result.best_checkpoints[0])", ONE),
     ],
 )
 def test_other_places_are_told(reads: str, kept: str) -> None:
     found = outcome(reads, kept)
     assert reads in found.text
     assert len(found.lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reads", "change"),
+    [
+        ("[pair] = result.best_checkpoints", "there may be more of them than are unpacked here"),
+        ("first, *others = result.best_checkpoints", "this may be another one now"),
+        ("print(result.best_checkpoints[0])", "this may be another one now"),
+    ],
+)
+def test_what_may_come_of_it_is_said(reads: str, change: str) -> None:
+    [message] = [one for one in outcome(reads, SEVERAL).messages if "best_checkpoints" in one]
+    assert f"comes first: {change}. The best" in message
 
 
 @pytest.mark.parametrize(
@@ -132,12 +154,23 @@ def test_a_ray_that_may_be_newer_is_told_of() -> None:
         ("pairs = [*result.best_checkpoints]\nprint(pairs)", ONE),
         ("best, _ = result.best_checkpoints[0]", "**dict(num_to_keep=2)"),
         ("pairs = result.best_checkpoints\npairs.sort(key=score)\nprint(pairs[0])", ONE),
+        ("result.best_checkpoints.sort(key=score)\nprint(result.best_checkpoints[0])", ONE),
+        ("result.best_checkpoints.reverse()\npairs = result.best_checkpoints\nprint(pairs[0])", ONE),
+        ("pairs = list(result.best_checkpoints)\npairs.sort(key=score)\nprint(pairs[0])", ONE),
+        ("pairs = sorted(result.best_checkpoints, key=score)\nprint(pairs[0])", SEVERAL),
+        ("*others, best = result.best_checkpoints", SEVERAL),
+        ("print(next(iter(result.others)))", SEVERAL),
     ],
 )
 def test_nothing_is_told_where_the_place_holds_the_same(reads: str, kept: str) -> None:
     found = outcome(reads, kept)
     assert not found.lines("RM604")
     assert reads in found.text
+
+
+def test_nor_is_it_of_a_run_without_a_configuration() -> None:
+    script = SCRIPT.format(kept=ONE, reads="best, _ = result.best_checkpoints[0]")
+    assert not converted(script.replace("checkpoint_config=kept", "checkpoint_config=None")).lines("RM604")
 
 
 def test_a_script_for_a_ray_that_listed_them_so_is_left() -> None:

@@ -5,6 +5,7 @@ docs/semantics/results.md#attributes-of-a-result
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -14,7 +15,15 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.results import fitted_trainers, trainers_of
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, given_by_name, is_none, last_name, named_arguments, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    free_name,
+    given_by_name,
+    has_starred,
+    is_none,
+    named_arguments,
+    unpacked_dicts,
+)
 
 LAST_AMONG_BEST = (2, 7)
 CHECKPOINT_CONFIGS = (*config_names("CheckpointConfig"), "ray.tune.CheckpointConfig")
@@ -25,6 +34,7 @@ MESSAGE = (
 OTHER = "this may be another one now"
 MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
+COPIES = ("list", "tuple", "iter")  # which keep the order
 
 
 @codemod("best_checkpoints", phase=Phase.RESULTS)
@@ -33,52 +43,82 @@ def kept_checkpoints(context: Context) -> None:
     module, ray = context.module, context.from_ray
     if not context.of_legacy_job or ray.lowest >= LAST_AMONG_BEST:
         return
-    for item, pairs in _items(module):
-        results = [] if _is_put_in_order(module, item, pairs) else _results(module, pairs)
+    put_in_order = list(_put_in_order(module))
+    for item, pairs, change in _items(module):
+        results = _results(module, pairs)
+        same = [
+            place for place, owner in put_in_order if results and _made_by(module, owner) == _made_by(module, pairs)
+        ]
+        if any(place < module.start(item) for place in same):
+            continue
         numbers = {number for result in results for number in _numbers_kept(result)}
         if numbers <= {None}:
             continue
         is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
+        is_sure = is_sure and not put_in_order and all(_is_list(one.node) for one in module.origins(pairs))
         is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
         is_sure = is_sure and isinstance(item, ast.Subscript) and module.constant(item.slice) == 0
         if numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
                 context.plan.replace(item.slice, "-1")  # type: ignore[attr-defined]
         else:
-            change = MORE if item is pairs else OTHER
             context.manual(RM604, item, of_trainer(f"{MESSAGE}: {change}.", *results), BEST)
 
 
-def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What takes something out of a list by its place from the front, with the list."""
+def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+    """What takes something out of a list by its place from the front, with the list, and what may come of it."""
     for item in module.of_type(ast.Subscript):
         first = item.slice.upper if isinstance(item.slice, ast.Slice) else item.slice
         if isinstance(place := module.constant(first), int) and place >= 0:
-            yield item, item.value
+            yield item, item.value, OTHER
     for call, method in module.method_calls("pop"):
         if call.args and module.constant(call.args[0]) == 0:
-            yield call, method.value
+            yield call, method.value, OTHER
+    for call in module.of_type(ast.Call):
+        if call.args and free_name(module, call.func) == "next":
+            yield call, call.args[0], OTHER
     for statement in module.of_type(ast.Assign):
-        if isinstance(statement.targets[0], (ast.Tuple, ast.List)):
-            yield statement.value, statement.value
+        targets = getattr(statement.targets[0], "elts", [])
+        if targets and not isinstance(targets[0], ast.Starred):
+            yield statement.value, statement.value, OTHER if has_starred(targets) else MORE
 
 
 def _results(module: Module, pairs: ast.expr) -> list[Source]:
-    """The results whose best_checkpoints a value may be; none where it may be another list."""
+    """The results whose best_checkpoints a value may be, or may have been copied from in their order."""
+    found = []
+    waiting, seen = [*module.origins(pairs)], set[ast.AST]()
+    while waiting:
+        one = waiting.pop()
+        if one.node in seen:
+            continue
+        seen.add(one.node)
+        copied: ast.expr | None = None
+        if _is_list(one.node):
+            found.append(Source(one.module, one.node.value))
+        elif isinstance(one.node, (ast.ListComp, ast.GeneratorExp)):
+            copied = one.node.generators[0].iter
+        elif isinstance(one.node, ast.Call) and one.node.args and free_name(one.module, one.node.func) in COPIES:
+            copied = one.node.args[0]
+        waiting += one.module.origins(copied)
+    return found
+
+
+def _is_list(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == "best_checkpoints"
+
+
+def _put_in_order(module: Module) -> Iterator[tuple[tuple[int, int], ast.expr]]:
+    """The lists that the script gives an order of its own, which decides what comes first, each with the place."""
+    for call, method in module.method_calls("sort", "reverse"):
+        if _results(module, method.value):
+            yield module.start(call), method.value
+
+
+def _made_by(module: Module, pairs: ast.expr) -> set[ast.AST]:
+    """What tells a list from others: what made the result that it is of, or what copied it."""
     lists = module.origins(pairs)
-    found = [Source(one.module, one.node.value) for one in lists if isinstance(one.node, ast.Attribute)]
-    is_read = len(found) == len(lists) and {last_name(one.node) for one in lists} == {"best_checkpoints"}
-    return found if is_read else []
-
-
-def _is_put_in_order(module: Module, item: ast.expr, pairs: ast.expr) -> bool:
-    """Whether the list was given an order of the script's own before, which decides what comes first."""
-    owners = [method.value for _, method in module.method_calls("sort", "reverse")]
-    return isinstance(pairs, ast.Name) and any(
-        isinstance(owner, ast.Name) and owner.id == pairs.id and module.bound_in(owner) is module.bound_in(pairs)
-        for owner in owners
-        if module.start(owner) < module.start(item)
-    )
+    made = [one.module.origins(one.node.value) if _is_list(one.node) else [one] for one in lists]
+    return {source.node for several in made for source in several}
 
 
 def _may_come_from_elsewhere(module: Module, pairs: ast.expr, results: list[Source]) -> bool:
