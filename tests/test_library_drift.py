@@ -5,12 +5,15 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from raymigrate.base.findings import Finding
+from raymigrate.codemods.gone import scheduler_verbose
 from raymigrate.codemods.libraries import library_attributes, loading, tokenizer_calls
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.to_accelerate import fixed_steps
 from raymigrate.facts.hugging_face.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import is_made_on_request, names_of
 from raymigrate.run.engine import convert
@@ -95,6 +98,35 @@ def test_what_transformers_makes_on_request_is_in_no_star_import() -> None:
     kinds = ("Tokenizer", "TokenizerFast", "ImageProcessor", "ImageProcessorFast")
     names = {name for name in names_of("transformers") if name.endswith(kinds)}
     assert {name for name in names if is_made_on_request(f"transformers.{name}")} == names.difference(starred)
+
+
+def parameters_of(module: str) -> dict[str, list[str]]:
+    """The parameters of the functions of an installed module, and of what makes its classes, by name."""
+    parent, _, name = module.rpartition(".")
+    package = find_spec(parent.partition(".")[0])
+    assert package is not None and package.origin is not None
+    path = Path(package.origin).parent.joinpath(*parent.split(".")[1:], f"{name}.py")
+    found = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        makers = [inner for inner in getattr(node, "body", ()) if getattr(inner, "name", "") == "__init__"]
+        function = makers[0] if isinstance(node, ast.ClassDef) and makers else node
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and isinstance(function, ast.FunctionDef):
+            found[node.name] = [parameter.arg for parameter in function.args.args if parameter.arg != "self"]
+    return found
+
+
+@needs_libraries
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs the extra raymigrate[verify]")
+def test_the_places_of_what_schedulers_take() -> None:
+    ours = parameters_of("torch.optim.lr_scheduler")
+    ours["_LRScheduler"] = ours["LRScheduler"]
+    assert {name: len(ours[name]) for name in scheduler_verbose.PLACES} == scheduler_verbose.PLACES
+    made = {**ours, **parameters_of("transformers.optimization")}
+    steps = {**fixed_steps.STEPS, **{name: {"lr_lambda": place} for name, place in fixed_steps.FACTORS.items()}}
+    steps["get_linear_schedule_with_warmup"] = fixed_steps.OF_TRANSFORMERS
+    for name, places in steps.items():
+        assert {argument: made[name].index(argument) for argument in places} == places, name
+    assert made["get_scheduler"].index(fixed_steps.OF_ITS_KIND) == 4
 
 
 def said_of(script: str) -> list[Finding]:

@@ -41,6 +41,8 @@ def test_it_is_left_out(code: str, now: str) -> None:
     outcome = converted(SCRIPT.format(code=code))
     assert outcome.text == SCRIPT.format(code=now)
     assert outcome.findings == [("RM693", Kind.CONVERTED, 10)]
+    name = "StepLR" if "StepLR" in code else "OneCycleLR" if "OneCycleLR" in code else "ReduceLROnPlateau"
+    assert outcome.messages[0].startswith(f"{name}(verbose=) raises a TypeError today")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,7 @@ def test_one_that_comes_another_way_is_told(code: str, line: int) -> None:
     outcome = converted(SCRIPT.format(code=code))
     assert outcome.text == SCRIPT.format(code=code)
     assert outcome.findings == [("RM693", Kind.MANUAL, line)]
+    assert outcome.messages[0].partition("(")[0] in ("StepLR", "LRScheduler", "ReduceLROnPlateau")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, SequentialLR
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
-from transformers import get_linear_schedule_with_warmup, get_scheduler
+from transformers import get_linear_schedule_with_warmup, get_scheduler, get_wsd_schedule
 
 from job import args, data
 {above}
@@ -87,6 +87,21 @@ def told(outcome: Outcome) -> list[str]:
         ("LambdaLR(optimizer, lambda step: min(1, step / 100) * (total - step))", "`100`"),
         ("LambdaLR(optimizer, lr_lambda=[lambda step: step / max(1, args.warm) if step < 50 else 1 / total])", "`50`"),
         ("LambdaLR(optimizer, partial(rate, total=total))", "`WARM`"),
+        ("LambdaLR(optimizer, lambda step: 1 if int(step) < 200 else 1 / total)", "`200`"),
+        ("LambdaLR(optimizer, lambda step: step / int(args.warm) if step < total else 1)", "`args.warm`"),
+        ("SequentialLR(optimizer, [LinearLR(optimizer, total_iters=50)], milestones=[total])", "`50`"),
+        ("get_wsd_schedule(optimizer, num_warmup_steps=0, num_decay_steps=200, num_training_steps=total)", "`200`"),
+        ("get_wsd_schedule(optimizer, 0, total // 10, num_stable_steps=args.stable)", "`args.stable`"),
+        (
+            "get_scheduler('warmup_stable_decay', optimizer, 0, total,"
+            " scheduler_specific_kwargs={'num_decay_steps': 200, 'min_lr_ratio': 2})",
+            "`200`",
+        ),
+        (
+            "get_scheduler('inverse_sqrt', optimizer, num_training_steps=total,"
+            " scheduler_specific_kwargs=dict(timescale=args.scale))",
+            "`args.scale`",
+        ),
     ],
 )
 def test_numbers_of_steps_beside_counted_ones_are_told(made: str, numbers: str) -> None:
@@ -109,6 +124,7 @@ def test_numbers_of_steps_beside_counted_ones_are_told(made: str, numbers: str) 
         "CosineAnnealingLR(optimizer, total + 1, eta_min=1e-5)",
         "LambdaLR(optimizer, lambda step: max(0.01, 1 - step / total))",
         "LambdaLR(optimizer, lambda step: 0.5 ** (step // len(loader)))",
+        "get_scheduler('wsd', optimizer, 0, total, scheduler_specific_kwargs={'num_decay_steps': total // 5})",
     ],
 )
 def test_lengths_that_are_counted_are_not(made: str) -> None:
@@ -164,6 +180,7 @@ for place in range(2):
         ("LambdaLR(optimizer, lambda step: rate({}, total, step))", "`warm` in it"),
         ("LambdaLR(optimizer, [lambda step: rate({}, total, step=step) for _ in range(1)])", "`warm` in it"),
         ("LambdaLR(optimizer, Rate({}, total))", "`self.warm` in it"),
+        ("LambdaLR(optimizer, Rate({}, total).linear)", "`self.warm` in it"),
         ("Warm(optimizer, {}, total)", "`100` in it"),
         ("Warm(optimizer, total=total, warmup_steps={})", "`100` in it"),
     ],
@@ -173,6 +190,12 @@ def test_the_functions_of_a_schedule_are_followed_by_their_step(made: str, numbe
     [message] = told(scheduled(made.format(100), RATES))
     assert f"counted for it: {numbers}" in message
     assert not told(scheduled(made.format("total // 10"), RATES))
+
+
+def test_a_function_that_hands_its_step_to_itself_ends() -> None:
+    above = "def down(step):\n    return 1 if step < 50 else down(step - 1)\n"
+    [message] = told(scheduled("LambdaLR(optimizer, lambda step: down(step) / total)", above))
+    assert "`50` in it" in message
 
 
 def test_a_function_that_is_made_of_itself_ends() -> None:

@@ -66,6 +66,11 @@ def test_one_that_is_told_the_number_of_processes_has_as_many_rows() -> None:
     assert f"print({EACH})" in using("print(len(sampler))", "data, num_replicas=dist.get_world_size()").text
 
 
+@pytest.mark.parametrize("made", ["data, drop_last=False", "data, None, None, True, 0, False"])
+def test_one_that_says_that_it_drops_none_is_as_long(made: str) -> None:
+    assert f"print({EACH})" in using("print(len(sampler))", made).text
+
+
 def test_one_that_drops_the_last_rows_has_fewer() -> None:
     text = using("print(len(sampler))", "data, drop_last=True").text
     assert "print(len(data) // accelerator.num_processes)" in text

@@ -40,7 +40,8 @@ def taken(takes: str, part: str, *, rows: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    "made", ["str(self.rows[item].text)", '" ".join(self.rows[item].words)', 'f"{self.rows[item]}"']
+    "made",
+    ["str(self.rows[item].text)", '" ".join(self.rows[item].words)', 'f"{self.rows[item]}"', '"a" if item else "b"'],
 )
 def test_what_the_dataset_makes_a_text_is_gathered_as_objects(made: str) -> None:
     text = taken('notes = batch["note"]', "notes", rows=ROWS.format(made=made))
@@ -61,6 +62,15 @@ def test_a_tensor_of_the_dataset_is_gathered_as_one_whatever_it_is_called() -> N
     text = accelerated(LOOP, TAKEN.format(takes='text = batch["text"]', part="text"), head=HEAD + rows).text
     assert "use_gather_object" not in text
     assert "text" in text.partition("gather_for_metrics(")[2].partition(")")[0]
+
+
+def test_what_other_functions_put_under_the_key_does_not_count() -> None:
+    rows = 'def encode(row):\n    return {"text": torch.tensor(row)}\n\n\n'
+    assert OBJECTS.format('batch["text"]') in taken("pass", 'batch["text"]', rows=rows)
+
+
+def test_a_list_that_a_method_copies_is_gathered_as_objects() -> None:
+    assert OBJECTS.format("text") in taken('text = batch["text"].copy()', "text")
 
 
 @pytest.mark.parametrize("key", ["text_ids", "context_mask", "targets", "ids"])
@@ -112,6 +122,12 @@ def test_one_text_of_several_has_no_device_either(loop: str) -> None:
     gathered = OBJECTS.format('batch["text"]')
     assert f"text = {gathered}\n" in text
     assert "seen.append(one)\n" in text
+
+
+def test_a_part_of_a_row_is_a_text_by_its_name() -> None:
+    loop = 'for title, score in batch["rows"]:\n            seen.append(title)'
+    text = accelerated(LOOP, TAKEN.format(takes="pass", part="[]").replace("seen.extend([])", loop)).text
+    assert "seen.append(title)\n" in text
 
 
 def test_parts_that_have_numbers_do_not_get_the_name_of_another_part() -> None:

@@ -43,6 +43,12 @@ def test_a_training_beside_ray_is_told(ray: str, script: str) -> None:
     assert message.startswith("This trains without Ray, which the script uses for something else (ray.")
 
 
+def test_all_that_is_used_of_ray_is_named_in_order() -> None:
+    used = "ray.shutdown()\nprint(ray.nodes(), ray.available_resources(), ray.cluster_resources())\n"
+    [message] = told(INIT + HEAD + TRAINED + used)
+    assert "(ray.available_resources, ray.cluster_resources, ray.init" in message
+
+
 @pytest.mark.parametrize(
     "ray",
     [

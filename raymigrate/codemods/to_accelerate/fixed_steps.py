@@ -17,7 +17,7 @@ from raymigrate.facts.torch.main_process import is_size
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, reached
 from raymigrate.facts.values import all_arguments, called_name, is_call_by_name
-from raymigrate.facts.values.carried import values_given
+from raymigrate.facts.values.carried import carried, values_given
 from raymigrate.facts.values.partials import function_of
 
 # The numbers of steps that schedulers are given, with their places (torch 2.9, optim/lr_scheduler.py; transformers 5).
@@ -33,7 +33,11 @@ STEPS = {
     "CyclicLR": {"step_size_up": 3, "step_size_down": 4},
     "OneCycleLR": {"total_steps": 2, "steps_per_epoch": 4},
     "get_scheduler": {"num_warmup_steps": 2, "num_training_steps": 3},
+    "get_inverse_sqrt_schedule": {"num_warmup_steps": 1, "timescale": 2},
+    "get_wsd_schedule": {"num_warmup_steps": 1, "num_decay_steps": 2, "num_training_steps": 3, "num_stable_steps": 4},
 }
+OF_ITS_KIND = "scheduler_specific_kwargs"  # a dict for get_scheduler(), of what one kind of schedule takes
+STEPS_OF_KINDS = frozenset({"num_decay_steps", "num_stable_steps", "timescale"})
 OF_TRANSFORMERS = {"num_warmup_steps": 1, "num_training_steps": 2}
 FACTORS = {"LambdaLR": 1, "MultiplicativeLR": 1}  # these are given functions of the step
 # What an argument of another class is called that is a number of steps: `warmup_steps`, and not `warmup_start_lr`.
@@ -66,6 +70,10 @@ def fixed_steps(module: Module, maker: ast.Call) -> Iterator[Place]:
         for argument, place in given.items():
             for source in values_given(home, part, argument, place):
                 yield from _uncounted(source.module, source.node)
+        for source in values_given(home, part, OF_ITS_KIND, 4) if kind == "get_scheduler" else ():
+            for entry in carried(source.module, source.node).entries:
+                if entry.name in STEPS_OF_KINDS:
+                    yield from _uncounted(entry.module, entry.value)
         if kind in FACTORS:
             for source in values_given(home, part, "lr_lambda", FACTORS[kind]):
                 yield from _in_functions(source.module, source.node)

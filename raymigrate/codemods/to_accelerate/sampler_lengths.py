@@ -6,7 +6,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.main_process import is_size
-from raymigrate.facts.values import argument, called_name, has_unpacking, is_call_by_name, last_name
+from raymigrate.facts.values import argument, called_name, has_unpacking, is_call_by_name, is_none, last_name
 
 SHOWS = frozenset({"info", "debug", "write", "set_description", "set_postfix", "set_postfix_str", "log"})
 COMPUTES = ("math", "numpy", "torch")  # whose log() is that of a number
@@ -34,7 +34,7 @@ def show_length(changes: Changes, read: ast.Name) -> bool:
     if not isinstance(rows, ast.Name) or has_unpacking(made[0]) or not _means_the_same(module, rows, read):
         return False
     processes = argument(made[0], 1, "num_replicas")
-    if processes is not None and not is_size(module, processes):
+    if processes is not None and not is_none(processes) and not is_size(module, processes):
         return False
     drops = argument(made[0], 5, "drop_last")
     each = f"len({rows.id}) / accelerator.num_processes"
