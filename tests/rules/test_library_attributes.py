@@ -445,3 +445,33 @@ def test_an_accelerator_that_another_file_hands_over(
     CliRunner().invoke(main, ["--to-ray", str(tmp_path)])
     text = (tmp_path / "helpers.py").read_text()
     assert text == reads.format('mixed_precision != "no"' if now else "use_fp16")
+
+
+@pytest.mark.parametrize(
+    ("made", "declared", "name"),
+    [
+        ("Run", "Trainer", "tokenizer"),
+        ("Run(TrainerCallback)", "Trainer", "tokenizer"),
+        ("Run(nn.Module)", "TrainingArguments", "no_cuda"),
+        ("Run(object)", "TrainingArguments", "evaluation_strategy"),
+    ],
+)
+def test_what_another_class_keeps_under_the_same_name_is_not_of_the_object(made: str, declared: str, name: str) -> None:
+    """`self.tokenizer = trainer.tokenizer` was passed over: a class of the file has the name."""
+    script = (
+        "import ray\nfrom torch import nn\nfrom transformers import Trainer, TrainerCallback, TrainingArguments\n\n\n"
+        f"class {made}:\n    def __init__(self, given: {declared}):\n        self.{name} = given.{name}\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM723", Kind.CONVERTED) == [8]
+    assert f"self.{name} = given.{name}" not in outcome.text and f"self.{name} = given." in outcome.text
+
+
+@pytest.mark.parametrize("base", ["TrainingArguments", "Own"])
+def test_an_object_that_may_be_of_a_class_of_the_file_has_what_that_declares(base: str) -> None:
+    script = (
+        "import ray\nfrom transformers import TrainingArguments\nfrom job import Own\n\n\n"
+        f"class More({base}):\n    no_cuda: bool = True\n\n\n"
+        "def run(args: TrainingArguments):\n    return args.no_cuda\n"
+    )
+    assert not converted(script).lines("RM723")

@@ -6,7 +6,7 @@ What it has, `raymigrate/knowledge/libraries.py` tells.
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -25,6 +25,7 @@ from raymigrate.facts.hugging_face.instances import (
     declared_others,
     instance_of,
     is_imported_deployment,
+    library_base,
     may_be_derived,
     parsed_class,
 )
@@ -122,6 +123,9 @@ OF_ANALYSES: Mapping[str, str] = {
     ),
     "set_filetype": "Take it out: it reads the files that Tune writes.",
 }
+UNRELATED = frozenset(
+    {"abc", "enum", "object", "torch", "typing"}
+)  # a class made from theirs is none of the libraries'
 LOOK_UP = "Ask hasattr(args, name) before it and raise an error, or give the values to TrainingArguments(...) itself."
 
 
@@ -134,10 +138,10 @@ def attributes(context: Context) -> None:
         imported = node.attr in OF_DEPLOYMENTS and is_imported_deployment(module, node.value)
         if module.qualified(node) is not None and not imported:
             continue
-        if node.attr in own and not _is_of_library(module, node.value):
-            continue
         kind = DEPLOYMENT if imported else instance_of(module, node.value) or _declared_kind(module, node)
         kind = kind or _accelerator_kind(module, node)
+        if _may_be_of_own(module, node.value, kind, own.get(node.attr, ())):
+            continue
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
         is_there &= kind != STATE or node.attr not in RENAMED[STATE]  # its __getattr__ is no member for each name
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
@@ -165,7 +169,9 @@ def attributes_by_name(context: Context) -> None:
         name, renamed = module.constant(call.args[1]), _renamed(TRAINING_ARGUMENTS)
         if name not in TRAINING_ARGUMENTS_CHANGES or member(TRAINING_ARGUMENTS, str(name)) is not None:
             continue
-        if (name in own and not _is_of_library(module, call.args[0])) or is_guarded(module, call, str(name)):
+        if _may_be_of_own(module, call.args[0], TRAINING_ARGUMENTS, own.get(str(name), ())):
+            continue
+        if is_guarded(module, call, str(name)):
             continue
         if is_given_by_base(module, call.args[0], str(name)):
             continue
@@ -185,6 +191,19 @@ def _renamed(kind: str) -> Mapping[str, str]:
     """The attributes of a class, and of those that it is made from, that have another name; it has the new ones."""
     found = {old: new for base in lineage(kind) for old, new in RENAMED.get(base, {}).items()}
     return {old: new for old, new in found.items() if not new.isidentifier() or member(kind, new) is not None}
+
+
+def _may_be_of_own(module: Module, node: ast.expr, kind: str, classes: Sequence[ast.ClassDef]) -> bool:
+    """Whether an object may be of one of some classes of the file: if its own one is known, of one made from that."""
+    may_be = any(not kind or _may_be_made_from(module, made, kind) for made in classes)
+    return may_be and not _is_of_library(module, node)
+
+
+def _may_be_made_from(module: Module, made: ast.ClassDef, kind: str) -> bool:
+    if base := library_base(module, made):
+        return kind in lineage(base)
+    names = (module.naming(base).partition(".")[0] for base in made.bases)
+    return any(name not in UNRELATED for name in names)
 
 
 def _is_of_library(module: Module, node: ast.expr) -> bool:
@@ -352,10 +371,14 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
     return any(re.search(word, finding.message) for finding in said)
 
 
-def _own_names(module: Module) -> frozenset[str]:
-    """What the file itself gives to objects: what it sets on `self`, names in classes, and functions."""
-    in_classes = {name for made in module.of_type(ast.ClassDef) for name in module.scope_of[made.body[0]].bindings}
-    stored = {
-        node.attr for node in module.of_type(ast.Attribute) if is_of_self(node) and isinstance(node.ctx, ast.Store)
-    }
-    return frozenset(in_classes | stored | {node.name for node in module.of_type(ast.FunctionDef)})
+def _own_names(module: Module) -> dict[str, list[ast.ClassDef]]:
+    """The classes of the file by the names that they bind, or give to `self`."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for made in module.of_type(ast.ClassDef):
+        for name in module.scope_of[made.body[0]].bindings:
+            found.setdefault(name, []).append(made)
+    for node in module.of_type(ast.Attribute):
+        around = module.class_around(node) if is_of_self(node) and isinstance(node.ctx, ast.Store) else None
+        if around is not None:
+            found.setdefault(node.attr, []).append(around)
+    return found
