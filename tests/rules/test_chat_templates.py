@@ -57,6 +57,7 @@ def test_others_are_told() -> None:
         "model.generate(**tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda'))",
         "inputs = tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda')\nmodel.generate(**inputs)",
         "inputs = tokenizer.apply_chat_template(chat)\nprint(inputs.input_ids)",
+        "inputs = tokenizer.apply_chat_template(chat)\nprint('labels' not in inputs)",
         "processor = AutoProcessor.from_pretrained('x')\nprocessor.apply_chat_template(chat, tokenize=True)",
         "def text(processor):\n    return processor.apply_chat_template(chat)",
         "def text(it: AutoProcessor):\n    return it.apply_chat_template(chat)",

@@ -475,3 +475,9 @@ def test_an_object_that_may_be_of_a_class_of_the_file_has_what_that_declares(bas
         "def run(args: TrainingArguments):\n    return args.no_cuda\n"
     )
     assert not converted(script).lines("RM723")
+
+
+def test_a_parameter_of_another_annotation_may_be_the_arguments() -> None:
+    use = "def make(given: dict):\n    return TrainingArguments('o', no_cuda=given.no_cuda)\n"
+    outcome = converted(f"import ray\nfrom transformers import TrainingArguments\n\n\n{use}")
+    assert any(message.startswith("If given is a TrainingArguments") for message in outcome.messages)

@@ -47,6 +47,7 @@ def test_the_current_processor_of_sounds_is_its_feature_extractor() -> None:
     [
         ("with w.as_target_processor():\n    x = w('a').input_ids\n", "x = w.tokenizer('a').input_ids\n"),
         ("with w.as_target_processor(): x = w('a')\n", "x = w.tokenizer('a')\n"),
+        ("with w.as_target_processor(): x = w('a')  # ids\n", "x = w.tokenizer('a')  # ids\n"),
         (
             "with w.as_target_processor():  # ids\n    # of all\n    x = w(['a'], padding=True)  # padded\n",
             "# ids\n# of all\nx = w.tokenizer(['a'], padding=True)  # padded\n",
@@ -108,10 +109,22 @@ def test_a_method_of_a_class_of_the_file_is_its_own() -> None:
         WHISPER + "with w.as_target_processor():\n    x = lambda a: w(a)",
         WHISPER + "with w.as_target_processor():\n    def e(w):\n        return w('a')",
         "def f(p):\n    with p.as_target_processor():\n        return p('a')",
+        WHISPER + "with w.as_target_processor():\n    x = w",
+        WHISPER + "with open('a'):\n    w.as_target_processor()",
     ],
 )
 def test_what_is_not_seen_is_told(script: str) -> None:
     assert len(converted(HEAD + script).lines("RM723", Kind.MANUAL)) == 1
+
+
+def test_the_current_processor_of_a_block_of_what_is_not_seen_stays() -> None:
+    use = "def f(p):\n    with p.as_target_processor():\n        return p.current_processor('a')"
+    assert use in converted(HEAD + use).text
+
+
+def test_what_may_be_a_processor_of_images_is_named() -> None:
+    outcome = converted(HEAD + "def f(name):\n    p = AutoProcessor.from_pretrained(name)\n    p.feature_extractor")
+    assert any(message.startswith("If p is a processor of images") for message in outcome.messages)
 
 
 def test_an_argument_has_its_new_name() -> None:

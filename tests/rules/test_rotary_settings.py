@@ -48,6 +48,7 @@ def test_configs_of_models_and_classes_are_converted_too(use: str) -> None:
     [
         CONFIG + "c.rope_scaling = args.rope_scaling",
         CONFIG + 'c.rope_scaling = dict(type="linear", factor=2.0)',
+        CONFIG + 'c.rope_scaling = {"factor": 2.0}',
         CONFIG + 'c.rope_scaling = {kind: "linear", "factor": 2.0}',
         CONFIG + f'setattr(c, "rope_scaling", {LINEAR})',
         CONFIG + f'c.update({{"rope_scaling": {LINEAR}}})',
@@ -73,6 +74,8 @@ def test_what_is_not_one_plain_assignment_is_told(use: str) -> None:
         f"def f(config):\n    config.rope_scaling = {LINEAR}",
         "class A:\n    def f(self):\n        return self.config.rope_theta",
         "class Layer:\n    def __init__(self, config):\n        self.rope_theta = config.rope_theta",
+        "class Layer:\n    def __init__(self, config):\n        self.rope_theta = config.rope_theta\n\n\n"
+        "class MyConfig:\n    size = 1",
         CONFIG.replace('"m")', '"m", trust_remote_code=True)') + f"c.rope_scaling = {LINEAR}",
     ],
 )
@@ -80,6 +83,19 @@ def test_a_config_that_may_be_another_is_told_with_that_condition(use: str) -> N
     outcome = converted(LEGACY + use)
     assert len(outcome.lines("RM767", Kind.MANUAL)) == 1
     assert any(message.startswith("If ") and "of transformers: rope_" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("use", "advice"),
+    [
+        ("def f(config):\n    config.rope_theta = 4.0", 'Set rope_parameters["rope_theta"] of it.'),
+        ("def f(config):\n    return config.rope_theta", 'Read rope_parameters["rope_theta"] of it.'),
+        (CONFIG.replace('"m")', '"m", rope_scaling=None)'), "Leave it out."),
+    ],
+)
+def test_what_is_to_do_is_said(use: str, advice: str) -> None:
+    [message] = [one for one in converted(LEGACY + use).messages if "rope_" in one]
+    assert message.endswith(f" {advice}")
 
 
 @pytest.mark.parametrize(

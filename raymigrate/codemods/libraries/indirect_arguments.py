@@ -22,7 +22,8 @@ from raymigrate.facts.projects.indirect import Parsing, configurations, instanti
 from raymigrate.facts.projects.settings import mappings
 from raymigrate.facts.projects.yaml_files import settings_text
 from raymigrate.facts.syntax.guards import is_asked_for
-from raymigrate.facts.values import argument
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, is_method_call
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.keys import Keys, keys_of
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
@@ -95,11 +96,10 @@ def _parsing(context: Context, parsing: Parsing, *, is_old: bool) -> None:
         if not _dict(context, parsing):
             context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
     else:
-        options = list(_options(context, parsing))
-        for node, name in options:
+        for node, name in _options(context, parsing):
             told = gone_key(name)
             context.manual(told.rule, node, told.message, told.advice)
-        if parsing.given is None or context.module.constant(parsing.given) in (None, ...):
+        if not _are_written(context.module, parsing.given):
             context.manual(RM706, parsing.call, f"{what}: options that TrainingArguments lost {outcome}.")
 
 
@@ -134,6 +134,14 @@ def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:
     lost = [key.name for keys in found for key in gone_keys(keys, parsing.fields)]
     top = [key.name for key in found[0]] if found and parsing.taken is not None else []
     return list(dict.fromkeys([*lost, *(name for name in top if name not in (parsing.taken or ()))]))
+
+
+def _are_written(module: Module, given: ast.expr | None) -> bool:
+    """Whether the options that are parsed stand in the file, as a list of words or as a text that is split."""
+    if is_method_call(given, "split"):  # of a text, or of shlex
+        is_text = module.qualified(given.func) is None
+        given = given.func.value if is_text else argument(given, 0, "s")
+    return given is not None and module.constant(given) not in (None, ...)
 
 
 def _options(context: Context, parsing: Parsing) -> list[tuple[ast.Constant, str]]:
