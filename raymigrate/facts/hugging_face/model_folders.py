@@ -10,7 +10,6 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, class_named, class_of_cls, is_method_call, lineage, method_of, methods
 from raymigrate.facts.values.arguments import keyword_argument, last_name
-from raymigrate.facts.values.calls import called_function
 
 LIBRARIES = ("transformers.", "peft.", "optimum.")
 # Other classes that load a model of Transformers from a folder, with the name of that argument, the first one.
@@ -121,11 +120,7 @@ def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST | 
         static = any(ast.unparse(decorator) == "staticmethod" for decorator in found[0].decorator_list)
         yield module, found[0], 0 if static else 1
         return
-    home, function = called_function(module, call, elsewhere=True)
-    if isinstance(function, FUNCTIONS):
-        yield home, function, 0
-    else:
-        yield from _handed(module, call.func)
+    yield from _handed(module, call.func)
 
 
 def _handed(module: Module, called: ast.expr) -> Iterator[tuple[Module, ast.AST | None, int]]:

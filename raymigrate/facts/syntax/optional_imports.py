@@ -232,10 +232,6 @@ def _ways(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
         if _imports_on_condition(branch):
             values = [statement for statement in branch.orelse if _is_constant(statement)]
             yield branch.body, [*_before(nodes, branch), *values]  # a function may be what the code runs with
-    for block in nodes.of_type(ast.With):
-        imports = any(isinstance(statement, Import) for statement in block.body)
-        if imports and any("suppress" in ast.unparse(item.context_expr) for item in block.items):
-            yield block.body, _before(nodes, block)
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
