@@ -112,6 +112,26 @@ def test_a_name_that_an_if_bound_is_missed_where_nothing_binds_it_any_more() -> 
     assert newly_unbound(before, after) == {"os"}
 
 
+TRIED = "try:\n    {}\nexcept ImportError:\n    pass\n\n\ndef f():\n    return {}\n\n\nready = f()\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "names"),
+    [
+        (TRIED.format("import ray.train", "ray.train.report"), set()),  # of a package that was tried before
+        (TRIED.format("import torch", "torch.nn"), {"torch"}),
+        (
+            "def g():\n    try:\n        import ray.train\n    except ImportError:\n        pass\n\n\n"
+            "def f():\n    return ray.train.report\n\n\nready = f()\n",
+            {"ray"},
+        ),
+    ],
+)
+def test_a_tried_import_may_fail_as_one_of_its_package_did_before(after: str, names: set[str]) -> None:
+    before = Module(TRIED.format("from ray.air import session", "session.report"))
+    assert newly_unbound(before, Module(after)) == names
+
+
 @given(st.permutations(["import os\n", "a = os.sep\n", "b = a\n", "def f(): return b\n", "f()\n"]))
 @settings(max_examples=120, deadline=None)
 def test_the_answer_is_that_of_python(parts: list[str]) -> None:

@@ -36,6 +36,7 @@ LOADED = [
     "PeftModel.from_pretrained(base, folder)",
     "PeftModel.from_pretrained(base, model_id=folder)",
     "AutoPeftModelForCausalLM.from_pretrained(folder)",
+    "base.from_pretrained(folder)",
     "AutoModelForCausalLM.from_pretrained(pretrained_model_name_or_path=folder)",
     "base.load_adapter(folder)",
     "base.load_adapter(peft_model_id=folder)",
@@ -62,6 +63,7 @@ def test_what_loads_from_the_folder_looks_one_folder_deeper(call: str) -> None:
         "torch.load(folder + '/state.pt')",
         "PeftModel.from_pretrained(folder_of_mine, 'name')",
         "other(folder)",
+        "other.from_pretrained(folder)",
         "base.load_adapter('name', folder)",
     ],
 )

@@ -1,7 +1,12 @@
 """RM802 where a script imports Ray for something else than the training that --to-ray is to move."""
 
+from pathlib import Path
+
 import pytest
 
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
+from tests.projects.files import convert
 from tests.rules.scripts import converted
 
 HEAD = "from transformers import AutoModel, Trainer, TrainingArguments\n"
@@ -83,6 +88,17 @@ def test_a_search_with_ray_tune_is_told_as_one_without(ray: str, end: str) -> No
 )
 def test_what_ray_runs_or_trains_nothing_is_not(script: str) -> None:
     assert told(script) == []
+
+
+@pytest.mark.parametrize("is_handed", [True, False])
+def test_a_training_that_another_file_hands_to_ray_is_not(tmp_path: Path, is_handed: bool) -> None:
+    (tmp_path / "helper.py").write_text(f"{INIT}{HEAD}{FIT}if __name__ == '__main__':\n    fit()\n")
+    scaling = "from ray.air.config import ScalingConfig\n"
+    handed = f"{scaling}from ray.train.torch import TorchTrainer\nfrom helper import fit\n\n"
+    handed += "TorchTrainer(fit, scaling_config=ScalingConfig(num_workers=2)).fit()\n"
+    (tmp_path / "job.py").write_text(handed if is_handed else "print(1)\n")
+    found = convert(tmp_path, job=Job(Options(to_ray=True))).findings
+    assert any(one.code == "RM802" for one in found) is not is_handed
 
 
 @pytest.mark.parametrize("script", [INIT + HEAD + TRAINED, DATA + ACCELERATE, INIT + NATIVE])
