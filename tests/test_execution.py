@@ -88,6 +88,8 @@ def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
         ("def f():\n    return x\ng = {'f': f}\ng['f']()\nx = 1\n", ["x"]),
         ("class A:\n    def f(self):\n        return x\ng = h = [(1, A)]\nprint(h)\nx = 1\n", ["x"]),
         ("g = [f]\ndef f(): pass\n", ["f"]),
+        ("def f():\n    return x\ndef main():\n    g = f\n    g()\nmain()\nx = 1\n", ["x"]),
+        ("try:\n    pass\nexcept Later as error:\n    print(error)\nclass Later(Exception): pass\n", ["Later"]),
         ("def f():\n    return x\ng = [f()]\nx = 1\n", ["x"]),
         ("def f():\n    def g():\n        return x\n    g()\n    x = 1\nf()\n", ["x"]),
         ("def f():\n    return os\nf()\nimport os\ndef f(): pass\nf()\n", ["os"]),

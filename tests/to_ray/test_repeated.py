@@ -50,6 +50,7 @@ OWN = CLASS.replace("trainer", "self.trainer")
         f"try:\n    for n in range(3):\n{indented(indented(TRAIN))}except RuntimeError:\n    print('failed')\n",
         f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}    except OSError:\n        raise\n",
         f"{TRAIN}try:\n{indented(TRAIN)}except RuntimeError:\n    print('failed')\n",
+        f"{MAKE}for n in range(2):\n    again = trainer\n    trainer = again\ntrainer.train()\n{TRAIN}",
         f"{OWN}{indented(indented(TRAIN)).replace('trainer', 'self.trainer')}\n\nTuner().fit()\n",
     ],
 )
@@ -71,7 +72,6 @@ def test_several_trainings_are_one_run_that_starts_anew(script: str) -> None:
         f"{RUN}run(1)\n",
         f"{RUN}for lr in (1, 2):\n    print(lr)\nrun(1)\n",
         f"for n in range(2):\n    print(n)\n{TRAIN}",
-        f"{MAKE}for n in range(2):\n    again = trainer\n    trainer = again\ntrainer.train()\n",
         f"{CLASS}from sklearn.svm import SVC\nSVC().fit([1])\nTuner().fit()\n",
     ],
 )

@@ -131,7 +131,7 @@ def items_of(collection: Source, seen: frozenset[ast.AST] = frozenset()) -> list
         return [Source(one.module, given) for one in _tasks(module, tasks, seen) for given in given_by_task(*one)]
     if not isinstance(node, ast.Name):
         return [Source(module, item) for item in _written(node)]
-    written = [item for binding in reaching(module, node) for item in _given(module, binding.node)]
+    written = [item for target in _bound(module, node) for item in _given(module, target)]
     return [Source(module, item) for item in (*written, *_filled(module, node))]
 
 
@@ -216,6 +216,19 @@ def _given_to_key(module: Module, parameter: ast.arg) -> ast.expr | None:
             if name in ("map", "filter") and call.args[0] is use and len(call.args) == 2:
                 return call.args[1]
     return None
+
+
+def _bound(module: Module, name: ast.Name) -> list[ast.AST]:
+    """What gives a collection its items where it is read: also what `+=` adds to."""
+    found: dict[ast.AST, None] = {}
+    waiting = [name]
+    while waiting:
+        for binding in reaching(module, waiting.pop()):
+            target = binding.node
+            if target not in found and isinstance(target, ast.Name):
+                waiting += [target] if isinstance(module.parent_of[target], ast.AugAssign) else []
+            found[target] = None
+    return list(found)
 
 
 def _given(module: Module, target: ast.AST) -> list[ast.expr]:
