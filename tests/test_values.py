@@ -203,6 +203,10 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         (f"{FIELD}  @classmethod\n  def read(cls):\n    return cls(**y)\nf(A.read().x)", ["1", "A.read().x"]),
         ("from pydantic import Field\nclass A:\n  x: int = Field(1, gt=0)\nf(A().x)", ["1"]),
         ("from pydantic import Field\nclass A:\n  x: int = Field(gt=0)\nf(A().x)", ["A().x"]),
+        (
+            "class C:\n  size = load()\nclass A:\n  held: C\n  def g(self):\n    f(self.held.size)",
+            ["load()", "self.held.size"],
+        ),
     ],
 )
 def test_a_value_comes_from_expressions_or_is_unknown(text: str, found: list[str]) -> None:

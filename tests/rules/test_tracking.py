@@ -51,6 +51,13 @@ def test_what_the_driver_sets_in_its_environment_reaches_the_callback(
     assert "self.client()" in after or "env_vars" in after
 
 
+def test_why_a_logger_stays_that_something_else_has_too() -> None:
+    script = SCRIPT.format(variable="A", callback="logger")
+    script = script.replace("trainer = ", f"logger = {WANDB}\nprint(logger)\ntrainer = ")
+    message = next(message for message in converted(script).messages if "not converted" in message)
+    assert "it is used at several places" in message
+
+
 def test_every_argument_that_is_in_the_way_is_told_at_once() -> None:
     callback = WANDB.replace(")", ', excludes=["loss"], log_config=True)')
     outcome = converted(SCRIPT.format(variable="A", callback=callback))
