@@ -93,6 +93,7 @@ def test_a_copy_from_which_a_model_is_loaded_holds_its_files_at_its_root(body: s
     [
         ("PeftModel.from_pretrained(base, checkpoint.path)", Kind.CONVERTED),
         ("base.load_adapter(checkpoint.path)", Kind.CONVERTED),
+        ("base.from_pretrained(checkpoint.path)", Kind.CONVERTED),
         ("load(checkpoint.path)", Kind.MANUAL),
     ],
 )

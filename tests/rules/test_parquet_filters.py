@@ -53,6 +53,8 @@ LEFT = [
     'pds.field("x").cast("int32") > 0',
     'pc.is_in(pds.field("x"), [1])',
     'pds.field("x") > 0 and pds.field("y") > 0',
+    'low & (pds.field("x") > 0)',
+    '(pds.field("x") > 0) | low',
     "config['filter']",
     "low",
     "LIMIT",

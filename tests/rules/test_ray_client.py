@@ -196,3 +196,8 @@ def test_what_is_run_after_the_connection_is_closed_runs_here(body: str, is_told
 def test_the_environment_outlives_the_connection() -> None:
     script = SCRIPT.format(connect=CONNECTIONS["environment"], body="ray.shutdown()\nrows.show()")
     assert converted(script).lines("RM512", Kind.MANUAL)
+
+
+def test_datasets_that_are_not_seen_are_no_training_data_of_ray_data() -> None:
+    body = "from ray.train.huggingface import TransformersTrainer\nTransformersTrainer(build, datasets=load())"
+    assert not converted(SCRIPT.format(connect=CLIENT, body=body)).lines("RM512")

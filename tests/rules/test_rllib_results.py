@@ -43,6 +43,7 @@ def test_a_key_that_is_read_from_a_result_is_told(read: str) -> None:
         'def on_train_result(self, *, algorithm, result):\n    x = result["episode_reward_mean"]\n',
         'def f(k):\n    print(algo.train()[k]["episode_reward_mean"])\n',
         'grid = tune.Tuner(PPO).fit()\nfor one in grid: print(one.metrics["episode_reward_mean"])\n',
+        'def f(r, k):\n    if k:\n        print(algo.train()[k]["episode_reward_mean"])\n',
     ],
 )
 def test_what_may_be_a_result_is_told_as_such(read: str) -> None:
@@ -78,6 +79,8 @@ def test_a_metric_of_runs_of_rllib_is_told(use: str) -> None:
         'r = algo.train()\nx = r.get("episode_reward_mean") or r["env_runners"]["episode_return_mean"]\n',
         "r = algo.train()\ntry:\n    x = r['episode_reward_mean']\nexcept KeyError:\n    x = r['env_runners']['a']\n",
         "r = algo.train()\nif 'env_runners' not in r:\n    x = r['episode_reward_mean']\n",
+        "r = algo.train()\nif 'episode_reward_mean' in r:\n    x = r['episode_reward_mean']\n"
+        "else:\n    x = r['env_runners']['episode_return_mean']\n",
         'tune.report({"episode_reward_mean": 1})\n',
         'print(algo.train().get("env_runners", {}).get("episode_len_mean"))\n',
         'r = algo.train()\nx = r.get("env_runners", r)\nprint(x["episode_len_mean"])\n',
