@@ -1,8 +1,12 @@
 """A Tuner over a trainer is converted or told, however the trainer gets to it."""
 
+import ast
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.facts.ray_tune.tuners import entries, is_named_first
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
 
@@ -122,3 +126,30 @@ def test_a_search_that_goes_its_own_way_is_told_rm405(before: str, arguments: st
     (finding,) = (f for f in result.findings if f.code == "RM405")
     assert finding.kind is Kind.MANUAL and reason in finding.message
     assert result.after is None or LIMITED.split("\n")[1] in result.after
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("{'a': 1, 'b': 2}", ["a", "b"]),
+        ("dict(a=1)", ["a"]),
+        ("dict(given, a=1)", None),
+        ("dict(**given)", None),
+        ("{**given, 'a': 1}", None),
+        ("make(a=1)", None),
+    ],
+)
+def test_the_entries_of_a_search_space_are_seen_or_not(text: str, keys: list[str] | None) -> None:
+    module = Module(text)
+    found = entries(module, module.tree.body[0].value)  # type: ignore[attr-defined]
+    assert (None if found is None else list(found)) == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "is_first"),
+    [("RunConfig()", True), ("RunConfig('a')", True), ("RunConfig('a', 'b')", False), ("RunConfig(*a)", False)],
+)
+def test_the_name_alone_is_first_in_every_version(text: str, is_first: bool) -> None:
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert is_named_first(call) is is_first

@@ -13,6 +13,8 @@ from ray.air import Checkpoint, session
 from ray.air.config import CheckpointConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
+NUMBER = SCORE = None
+
 
 def loop(config):
     for epoch in range(3):
@@ -64,6 +66,7 @@ def test_the_number_by_position_and_in_a_dict_too(kept: str) -> None:
         ("best, _ = result.best_checkpoints[1]", SEVERAL),
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=count(), checkpoint_score_attribute="loss"'),
         ("best, _ = result.best_checkpoints[0]", "**settings()"),
+        ("best, _ = result.best_checkpoints[0]", f"{ONE}) if input() else Own({ONE}"),
         ("print(result.best_checkpoints[:1])", ONE),
         ("print(result.best_checkpoints.pop(0))", ONE),
         ("((best, metrics),) = result.best_checkpoints", ONE),
@@ -147,6 +150,8 @@ def test_a_ray_that_may_be_newer_is_told_of() -> None:
         ("best, _ = result.best_checkpoints[0]", 'checkpoint_score_attribute="loss"'),  # all are kept
         ("best, _ = result.best_checkpoints[0]", 'num_to_keep=None, checkpoint_score_attribute="loss"'),
         ("best, _ = result.best_checkpoints[0]", "num_to_keep=1, checkpoint_score_attribute=None"),
+        ("best, _ = result.best_checkpoints[0]", "num_to_keep=1, checkpoint_score_attribute=SCORE"),
+        ("best, _ = result.best_checkpoints[0]", 'num_to_keep=NUMBER, checkpoint_score_attribute="loss"'),
         ("best, _ = others.best_checkpoints[0]", ONE),
         ("print(result.best_checkpoints[-2:])", SEVERAL),
         ("print(result.best_checkpoints.pop())", SEVERAL),
