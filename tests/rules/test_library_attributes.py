@@ -481,3 +481,12 @@ def test_a_parameter_of_another_annotation_may_be_the_arguments() -> None:
     use = "def make(given: dict):\n    return TrainingArguments('o', no_cuda=given.no_cuda)\n"
     outcome = converted(f"import ray\nfrom transformers import TrainingArguments\n\n\n{use}")
     assert any(message.startswith("If given is a TrainingArguments") for message in outcome.messages)
+
+
+def test_what_a_class_of_the_file_only_reads_is_not_its_own() -> None:
+    script = (
+        "import ray\nfrom transformers import Trainer\n\n\n"
+        "class More(Trainer):\n    def words(self):\n        return self.tokenizer\n\n\n"
+        "def run(trainer: Trainer):\n    return trainer.tokenizer\n"
+    )
+    assert converted(script).lines("RM723", Kind.CONVERTED) == [7, 11]

@@ -43,13 +43,10 @@ def kept_checkpoints(context: Context) -> None:
     module, ray = context.module, context.from_ray
     if not context.of_legacy_job or ray.lowest >= LAST_AMONG_BEST:
         return
-    put_in_order = list(_put_in_order(module))
+    put_in_order = _put_in_order(module)
     for item, pairs, change in _items(module):
-        results = _results(module, pairs)
-        same = [
-            place for place, owner in put_in_order if results and _made_by(module, owner) == _made_by(module, pairs)
-        ]
-        if any(place < module.start(item) for place in same):
+        results, start = _results(module, pairs), module.start(item)
+        if results and put_in_order.get(_made_by(module, pairs), start) < start:
             continue
         numbers = {number for result in results for number in _numbers_kept(result)}
         if numbers <= {None}:
@@ -107,18 +104,21 @@ def _is_list(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and node.attr == "best_checkpoints"
 
 
-def _put_in_order(module: Module) -> Iterator[tuple[tuple[int, int], ast.expr]]:
-    """The lists that the script gives an order of its own, which decides what comes first, each with the place."""
+def _put_in_order(module: Module) -> dict[frozenset[ast.AST], tuple[int, int]]:
+    """The lists that the script gives an order of its own, which decides what is first, with the place where."""
+    found: dict[frozenset[ast.AST], tuple[int, int]] = {}
     for call, method in module.method_calls("sort", "reverse"):
         if _results(module, method.value):
-            yield module.start(call), method.value
+            start, made = module.start(call), _made_by(module, method.value)
+            found[made] = min(start, found.get(made, start))
+    return found
 
 
-def _made_by(module: Module, pairs: ast.expr) -> set[ast.AST]:
+def _made_by(module: Module, pairs: ast.expr) -> frozenset[ast.AST]:
     """What tells a list from others: what made the result that it is of, or what copied it."""
     lists = module.origins(pairs)
     made = [one.module.origins(one.node.value) if _is_list(one.node) else [one] for one in lists]
-    return {source.node for several in made for source in several}
+    return frozenset(source.node for several in made for source in several)
 
 
 def _may_come_from_elsewhere(module: Module, pairs: ast.expr, results: list[Source]) -> bool:
