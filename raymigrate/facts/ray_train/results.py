@@ -385,7 +385,7 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
 
 
 def _trainer_carries(module: Module, trainer: ast.expr) -> bool | None:
-    """Whether a trainer gets a preprocessor; None where no call of a class of Ray is seen: an own class may give one."""
+    """Whether a trainer gets a preprocessor; None where no class of Ray is called: an own class may give one."""
     if not isinstance(trainer, ast.Call) or module.qualified(trainer.func) not in TRAINERS | TORCH_TRAINERS:
         return None
     keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
