@@ -15,6 +15,7 @@ DEEPEST = 3  # functions that hand a batch on, one to the next
 
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
+BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 METHODS_IN_PLACE = ("sort", "fill", "put", "partition", "resize", "itemset")
 # A list of columns, or a condition on rows: no key of a dict.
 ROWS_OR_COLUMNS = (ast.List, ast.ListComp, ast.Compare)
@@ -213,8 +214,8 @@ class BatchFunction:
         """Names that stand for the batch or for a part of it that shares its memory."""
         names = {self.parameter or ""}
         for node in self._body:
-            if isinstance(node, ast.Assign) and self._shares(node.value, names):
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            if isinstance(node, BINDS) and node.value is not None and self._shares(node.value, names):
+                names |= {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
         return names
 
     def _shares(self, node: ast.AST, names: set[str]) -> bool:
@@ -235,8 +236,9 @@ class BatchFunction:
         lines = [
             node.lineno
             for node in self._body
-            if isinstance(node, ast.Assign)
-            and any(self._is_batch(target) for target in node.targets)
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            and node.value is not None
+            and any(self._is_batch(target) for target in targets_of(node))
             and not self._shares(node.value, {self.parameter or ""})
             and self.module.parent_of[node] is self.node
         ]
