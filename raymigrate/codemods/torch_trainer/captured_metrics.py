@@ -154,7 +154,7 @@ def _move(context: Context, call: ast.Call, target: ast.Name, scope: Scope, uses
         and (len(functions) == 1 or all(_only_computes(module, use) for use in uses))
     )
     source = _source(context, call)
-    if not sure or source is None:
+    if not isinstance(statement, ast.Assign) or not sure or source is None:
         context.manual(RM481, call, f"{MESSAGE}: fit() fails.", "Load the metric in the function that uses it.")
     elif context.converts(RM481, call, f"{MESSAGE}; now it is loaded in the function that uses it."):
         context.plan.statement(statement).removed = True
