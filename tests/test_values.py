@@ -177,6 +177,16 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
             ["1"],
         ),
         (
+            "from ray.train.torch import TorchTrainer\ndef g(config, /): f(config['x'])\n"
+            "TorchTrainer(g, train_loop_config={'x': 1})",
+            ["1"],
+        ),
+        (
+            "from ray.train.torch import TorchTrainer\ndef g(*, x): f(x)\nTorchTrainer(g, train_loop_config={'x': 1})",
+            ["1"],
+        ),
+        ("class A:\n  def __init__(self, /):\n    self.x = 1\n  def g(self): f(self.x)", ["1"]),
+        (
             "from ray.train.huggingface import TransformersTrainer\ndef g(a, b, **config): f(config.get('x', 0))\n"
             "TransformersTrainer(trainer_init_per_worker=g, trainer_init_config={'x': 1})",
             ["1"],

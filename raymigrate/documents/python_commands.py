@@ -53,9 +53,14 @@ class _Commands:
             elif isinstance(node, ast.arg):
                 self._values.setdefault(node.arg, []).append(None)
         for node in self._nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                given = self._values[node.targets[0].id]
-                given[given.index(None)] = node.value
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                    | ast.NamedExpr(target=ast.Name(id=name), value=value)
+                ):
+                    given = self._values[name]
+                    given[given.index(None)] = value
 
     def found(self) -> Iterator[tuple[int, str]]:
         """The commands, each with the number of its line."""

@@ -25,7 +25,7 @@ from raymigrate.edits.import_runs import (
 )
 from raymigrate.edits.import_writing import NewImports
 from raymigrate.edits.own_names import say_own_names
-from raymigrate.edits.plan import Code, Plan
+from raymigrate.edits.plan import Plan
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.optional_imports import guarded_imports
@@ -174,8 +174,7 @@ class _Placing:
         """The lines of the statements into which the plan puts code with a name, for each name, in order."""
         found = defaultdict[str, list[int]](list)
         for node, code in self.plan.places():
-            template = code.template if isinstance(code, Code) else code
-            for name in TOKEN.findall(template):
+            for name in TOKEN.findall(code.template):
                 found[name].append(node.lineno)  # type: ignore[attr-defined]
         return {name: sorted(lines) for name, lines in found.items()}
 

@@ -53,7 +53,10 @@ def without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Paramet
             return parameter
         return parameter.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
 
-    return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])
+    return parameters.with_changes(
+        posonly_params=[bare(parameter) for parameter in parameters.posonly_params],
+        params=[bare(parameter) for parameter in parameters.params],
+    )
 
 
 def with_header(function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:

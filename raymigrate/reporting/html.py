@@ -38,10 +38,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class FileSection:
-    """All that is shown of one file; `verdict` is a line of the caller's own, where there is one."""
+    """All that is shown of one file."""
 
     result: FileResult
-    verdict: str = ""
 
     @property
     def path(self) -> str:
@@ -98,17 +97,16 @@ class RuleRow:
     counts: dict[Kind, int]
 
 
-def html_text(summary: Summary, *, dry_run: bool, verdicts: dict[str, str] | None = None) -> str:
+def html_text(summary: Summary, *, dry_run: bool) -> str:
     """The report as a page.
 
     Args:
         summary: What the run found; its results must hold the new texts.
         dry_run: Whether nothing was written.
-        verdicts: A line to show at the head of a file, by its path.
     """
     counts = Counter(finding.kind for finding in summary.findings)
     script = (Path(__file__).parent / "conversion.js").read_text(encoding="utf-8")
-    sections = [FileSection(result, (verdicts or {}).get(result.path, "")) for result in summary.results]
+    sections = [FileSection(result) for result in summary.results]
     return (
         _environment()
         .get_template("conversion.html.j2")

@@ -140,7 +140,7 @@ def test_nothing_of_the_user_becomes_markup_or_script(text: str) -> None:
         )
     )
     summary = Summary([changed], projects=[ProjectSummary(text, 2, 1, 1, 1)])
-    page = Page(html_text(summary, dry_run=False, verdicts={path: text}))
+    page = Page(html_text(summary, dry_run=False))
     assert page.elements.count("script") == plain.elements.count("script") == 1
     assert not {"img", "svg"} & set(page.elements)
     assert set(page.attributes) <= set(plain.attributes) | {"colspan", "scope"}

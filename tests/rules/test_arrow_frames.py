@@ -46,6 +46,7 @@ ds = ray.data.read_csv("rows.csv").map_batches(prepare, batch_format="pandas")
         'return {"x": (frame["a"] > 0) * 1}',
         'assert frame["a"].dtype == "int64"\n    return frame',
         "return unseen(frame)",
+        "class Table(Base, rows=frame):\n        pass\n\n    return frame",
         'return helper(rows=frame)\n\n\ndef helper(*, rows):\n    return rows["a"] % 2',
         "return Helper()(frame)\n\n\nclass Helper:\n    def __call__(self, rows):\n        return rows['a'] % 2",
         "return {'odd': column(frame) % 2}\n\n\ndef column(rows):\n    return rows['a']",

@@ -76,3 +76,33 @@ def test_a_metric_that_stays_on_the_driver_is_left(use: str) -> None:
 def test_a_metric_that_an_object_holds_is_not_followed() -> None:
     text = "job.metric = evaluate.load('f1')"
     assert text in told(load=f"None\n{text}")[0]
+
+
+HELD = {
+    "annotated": "metric: object = evaluate.load('f1')",
+    "walrus": "if (metric := evaluate.load('f1')):\n    pass",
+    "in a row": "n, metric = 5, evaluate.load('f1')",
+    "several": "metric = {'f1': evaluate.load('f1'), 'all': [evaluate.load('accuracy')]}",
+    "comprehensions": "metric = {name: [evaluate.load(name) for _ in names] for name in ('f1', 'accuracy')}",
+    "one or another": "metric = evaluate.load('f1') if TASK else None",
+    "second name": "other = metric = evaluate.load('f1')",
+}
+
+
+@pytest.mark.parametrize("line", HELD.values(), ids=HELD)
+def test_a_metric_that_is_held_in_another_way_is_told(line: str) -> None:
+    outcome = converted(
+        SCRIPT.replace("metric = {load}", line.replace("{", "{{").replace("}", "}}")).format(
+            functions="", use="print(metric)"
+        )
+    )
+    assert set(outcome.lines("RM481")) and not outcome.lines("RM481", Kind.CONVERTED)
+    assert line in outcome.text
+
+
+@pytest.mark.parametrize(
+    "line", ["metric, other = 5, evaluate.load('f1')", "metric = evaluate.load('f1').compute(n=1)", "metric = n = 5"]
+)
+def test_what_is_no_metric_is_not_told(line: str) -> None:
+    outcome = converted(SCRIPT.replace("metric = {load}", line).format(functions="", use="print(metric)"))
+    assert not outcome.lines("RM481")

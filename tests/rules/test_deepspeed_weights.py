@@ -36,6 +36,8 @@ def told(code: str) -> list[str]:
         'os.system(f"python {folder}/zero_to_fp32.py {folder} {out}/pytorch_model.bin")',
         'subprocess.run(["python", "zero_to_fp32.py", "--tag", "global_step1", ".", "pytorch_model.bin"], check=True)',
         'subprocess.run(["python", os.path.join(folder, "zero_to_fp32.py"), folder, "model.bin"])',
+        'name: str = os.path.join(folder, "zero_to_fp32.py")\nsubprocess.run(["python", name, folder, "model.bin"])',
+        'print(script := f"{folder}/zero_to_fp32.py")\nsubprocess.run(["python", script, folder, "model.bin"])',
         'command = f"./zero_to_fp32.py . model.bin"\nsubprocess.check_call(command, shell=True, cwd=folder)',
     ],
 )

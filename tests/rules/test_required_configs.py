@@ -33,6 +33,12 @@ def test_the_default_goes_where_nothing_else_calls_the_function(parameters: str,
     assert "def loop(config):\n" in found.text
 
 
+def test_the_config_may_be_positional_only() -> None:
+    found = outcome("config=None, /")
+    assert found.lines("RM204", Kind.CONVERTED) == [FUNCTION_LINE]
+    assert "def loop(config, /):\n" in found.text
+
+
 @pytest.mark.parametrize("given", ["loop", "train_loop_per_worker=loop"])
 def test_a_function_that_is_called_elsewhere_keeps_it(given: str) -> None:
     found = outcome("config=None", given=given, other="loop()")

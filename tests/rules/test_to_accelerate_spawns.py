@@ -211,3 +211,10 @@ def test_several_machines_are_told_apart(old: str, new: str, start: str) -> None
 def test_one_machine_is_not_taken_for_several() -> None:
     script = started("mp.spawn(main, args=(4,), nprocs=4)").replace("{end}", "print(2 * gpu)")
     assert not any(ON_MACHINES in message for message in converted(script, to_accelerate=True).messages)
+
+
+def test_a_positional_only_number_of_the_process_is_not_taken_for_another() -> None:
+    script = started(f"{COUNT}mp.spawn(main, args=(n,), nprocs=n)").replace("main(gpu, size", "main(gpu, /, size")
+    outcome = converted(script, to_accelerate=True)
+    assert outcome.text == script
+    assert any("is not seen" in message for message in outcome.messages)

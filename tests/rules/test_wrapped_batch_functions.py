@@ -207,3 +207,37 @@ def test_a_function_that_a_loop_wraps_again_and_again_has_an_end() -> None:
     loop = "rows\nfor name in options:\n    clean = functools.partial(clean, column=name)\nrows.map_batches(clean)"
     outcome = converted(SCRIPT.format(given=loop, of_method="rows"))
     assert outcome.findings and not outcome.lines("RM901")
+
+
+NAMED = """
+import ray
+from ray.air import session
+
+
+def first(batch):
+    {body}
+    return batch
+
+
+ds = ray.data.range(9).map_batches(first, batch_format="numpy")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "changes"),
+    [
+        ("column = batch['n']\n    column[0] = 1", True),
+        ("column: object = batch['n']\n    column[0] = 1", True),
+        ("print(column := batch['n'])\n    column[0] = 1", True),
+        ("column: object = batch['n'].copy()\n    column[0] = 1", False),
+        ("column: object\n    column = batch['n'] + 1\n    column[0] = 1", False),
+        ("batch = dict(batch)\n    batch['n'] += 1", True),
+        ("batch = batch.copy()\n    batch['n'][0] = 1", True),
+        ("batch: dict = {**batch, 'm': 1}\n    batch['n'].sort()", True),
+        ("batch = dict(batch)\n    batch['n'] = batch['n'] + 1", False),
+        ("batch = {name: values.copy() for name, values in batch.items()}\n    batch['n'] += 1", False),
+        ("batch: dict = {name: values.copy() for name, values in batch.items()}\n    batch['n'] += 1", False),
+    ],
+)
+def test_a_name_for_the_batch_or_a_part_of_it_may_have_an_annotation(body: str, *, changes: bool) -> None:
+    assert bool(converted(NAMED.format(body=body)).lines("RM503")) is changes

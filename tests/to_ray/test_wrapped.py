@@ -291,6 +291,16 @@ def test_methods_of_a_trainer_stay_where_nothing_is_wrapped(place: str, line: st
     assert told == []
 
 
+def test_methods_of_a_trainer_may_have_positional_only_parameters() -> None:
+    parts = dict.fromkeys(("training", "loss", "own", "evaluation"), "pass") | {"given": ""}
+    script = TRAINER.format(**{**parts, "loss": "n = model.config.num_labels"})
+    after, told = converted(
+        script.replace("self, model, inputs, return_outputs", "self, model, inputs, /, return_outputs")
+    )
+    assert "n = self.accelerator.unwrap_model(model).config.num_labels" in after
+    assert told == []
+
+
 def test_a_static_method_has_its_parameters_at_other_places() -> None:
     parts = dict.fromkeys(("training", "loss", "evaluation"), "pass") | {"own": "n = inputs.config", "given": ""}
     script = TRAINER.format(**parts).replace("self.own(inputs, model)", "self.own(model, inputs)")

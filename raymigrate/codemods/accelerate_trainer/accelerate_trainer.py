@@ -132,7 +132,7 @@ def _require_config(context: Context, call: TrainerCall) -> None:
         return
     if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
         return
-    name = function.args.args[0].arg
+    name = parameters(function)[0].arg
     message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51; now with it."
     if not context.converts(RM204, function if call.imported is None else call.node, message):
         return

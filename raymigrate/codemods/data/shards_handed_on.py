@@ -23,7 +23,6 @@ def shards_handed_on(context: Context) -> None:
     module = context.module
     told = set(attributes_of_shards(module))  # by the rule itself
     for node in module.of_type(ast.Attribute):
-        assert isinstance(node, ast.Attribute)
         if node.attr in OF_DATASETS and node not in told and module.qualified(node) is None:
             is_guess = not isinstance(module.parent_of[node], ast.Call) or is_guarded(module, node, node.attr)
             is_text = isinstance(node.value, (ast.Constant, ast.JoinedStr))  # as most are

@@ -45,7 +45,6 @@ def versions_as_text(context: Context) -> None:
     """Reports comparisons of Ray's version that come out wrong today, as they are of texts or decimal numbers."""
     module = context.module
     for compare in module.of_type(ast.Compare):
-        assert isinstance(compare, ast.Compare)
         for left, kind, right in _pairs(compare):
             if (message := _told(module, left, kind, right)) is not None:
                 context.manual(RM690, compare, message)

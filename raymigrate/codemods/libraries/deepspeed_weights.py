@@ -150,7 +150,7 @@ def _commands(module: Module) -> Iterator[tuple[ast.AST, str]]:
     if f"{SCRIPT}.py" not in module.text:
         return
     kinds = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.BinOp)
-    nodes = (node for kind in kinds for node in module.of_type(kind) if isinstance(node, ast.expr))
+    nodes = (node for kind in kinds for node in module.of_type(kind))
     begin = [(node.lineno, node.col_offset, number, node) for number, node in enumerate(nodes)]
     heapify(begin)
     inside = list[tuple[int, int, int, ast.expr]]()  # that began at or above a line, the one that began last first

@@ -92,7 +92,7 @@ def _says_no_length(module: Module, unpacked: ast.expr) -> bool:
 
 def _is_read(value: Source, depth: int = 0) -> bool:
     """Whether a value is what a tokenizer or processor of transformers gives, on whatever device."""
-    origins = value.module.origins(value.node) if isinstance(value.node, ast.expr) else []
+    origins = value.module.origins(value.node)
     return bool(origins) and all(_is_given(origin, depth) for origin in origins)
 
 

@@ -37,7 +37,6 @@ def own_models(context: Context) -> None:
     """Calls post_init() where a class called init_weights(), and tells of those that call neither."""
     module = context.module
     for home in module.of_type(ast.ClassDef):
-        assert isinstance(home, ast.ClassDef)
         line = lineage(module, home)
         made = [own for each in line for own in method_of(module, each, "__init__") if module.parent_of[own] is each]
         if not made or module.parent_of[made[0]] is not home or not _is_abstract(module, line):

@@ -64,7 +64,6 @@ def replaced_methods(context: Context) -> None:
 def _set(module: Module) -> Iterator[tuple[ast.AST, ast.expr, str]]:
     """What is set as an attribute, in an assignment or by setattr(): where, of what, and its name."""
     for node in module.of_type(ast.Attribute):
-        assert isinstance(node, ast.Attribute)
         if isinstance(node.ctx, ast.Store) and module.assigned(node) is not None:
             yield node, node.value, node.attr
     for call in module.named_calls("setattr"):

@@ -175,7 +175,7 @@ def _with_the_rest(value: ast.expr) -> tuple[str, dict[str, ast.expr]] | None:
 def _keeps_theta(module: Module, value: ast.expr, depth: int = 0) -> bool:
     """Whether what is set as rope_scaling holds rope_theta, or all that a config had, or a copy of that."""
     made = module.value(value)
-    if made is None or depth > DEEPEST:
+    if depth > DEEPEST:
         return False
     if isinstance(made, ast.IfExp):
         return all(_keeps_theta(module, part, depth + 1) for part in (made.body, made.orelse))
@@ -216,7 +216,6 @@ def _is_named(node: ast.expr) -> bool:
 def _is_own(module: Module, name: str) -> bool:
     """Whether configs that are classes of the file have such an attribute of their own."""
     for made in module.of_type(ast.ClassDef):
-        assert isinstance(made, ast.ClassDef)
         given = any(
             getattr(store.value, "id", "") == "self" and module.inside(store, made) for store in module.stores(name)
         )

@@ -77,7 +77,7 @@ def _asked(module: Module, call: ast.Call, position: int | None) -> tuple[object
     for source in values_given(module, call, ARGUMENT, position):
         kind = source.module.constant(source.node)
         if kind in GONE and not is_guarded(module, call, ARGUMENT):
-            place = source.node if source.module is module and module.statement(source.node) else call
+            place = source.node if source.module is module else call
             return kind, keyword_named(call, ARGUMENT) or place
     return None
 

@@ -51,7 +51,6 @@ def _is_model(module: Module, node: ast.expr) -> bool:
 def _unpacked(module: Module) -> Iterator[tuple[ast.Assign, ast.Call]]:
     """The calls whose values are assigned to several names at once, each with that statement."""
     for node in module.of_type(ast.Assign):
-        assert isinstance(node, ast.Assign)
         several = [target for target in node.targets if isinstance(target, (ast.Tuple, ast.List))]
         value = module.value(node.value) if several else None
         if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):

@@ -148,7 +148,7 @@ def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
             if isinstance(iterated, ast.Call) and ast.unparse(iterated.func) == "enumerate" and iterated.args:
                 iterated = training.unwrapped(iterated.args[0])
             sources = training.module.origins(iterated) if isinstance(iterated, ast.Call) else []
-            if sources and all(isinstance(end.node, ast.expr) and training.makes_loader(end.node) for end in sources):
+            if sources and all(training.makes_loader(end.node) for end in sources):
                 return iterated
     return None
 

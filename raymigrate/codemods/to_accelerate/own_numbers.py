@@ -68,7 +68,6 @@ def _values(module: Module, rank: ast.expr) -> Iterator[Source]:
     if not isinstance(rank, ast.Attribute):
         return
     for statement in module.of_type(ast.Assign):
-        assert isinstance(statement, ast.Assign)
         for target in statement.targets:
             if ast.unparse(target) == ast.unparse(rank):
                 yield Source(module, statement.value)

@@ -123,7 +123,7 @@ class Processes(Side):
         for call in self.module.calls(*SPAWN):
             given = argument(call, 0, "fn")
             function = self.module.definition(given)
-            if not isinstance(function, ast.FunctionDef) or not function.args.args:
+            if not isinstance(function, ast.FunctionDef) or not function.args.args or function.args.posonlyargs:
                 raise Refusal(call, "the function that mp.spawn() starts is not seen")
             found.append((call, function))
         return found

@@ -142,9 +142,7 @@ class Wrappers(Side):
 
     def _tell_of_old_files(self, changes: Changes, wrappers: set[ast.Call]) -> None:
         """Tells where states are loaded that came from a model in its wrapper, and whose weights are named for that."""
-        if any(
-            PREFIX in str(text.value) for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant)
-        ):
+        if any(PREFIX in str(text.value) for text in self.module.of_type(ast.Constant)):
             return  # the script takes the prefix off, or puts it on
         methods = [call.func for call in self.training.method_calls("state_dict")]
         saved = [m.value for m in methods if isinstance(m, ast.Attribute) and self._is_of_model(m.value)]

@@ -103,9 +103,9 @@ def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) ->
     return False
 
 
-def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int = DEPTH) -> bool:
+def leads_to(module: Module, code: ast.AST, function: FunctionNode) -> bool:
     """Whether some code calls a function, itself or in what it calls."""
-    return function in functions_of(module, code, depth)
+    return function in functions_of(module, code)
 
 
 @kept

@@ -42,7 +42,7 @@ def unwrap_in_trainers(context: Context, outline: LaunchedOutline) -> None:
     if not is_wrapped(context, outline) or (outline.use_gpu and _is_sharded(module)):
         return
     for model, name, method in _wrapped(module, outline):
-        trainer = method.args.args[0].arg
+        trainer = parameters(method)[0].arg
         seen = module.scope_of[model].find(trainer) is module.scope(method)
         advice = "" if seen else OUT_OF_REACH
         advice = TRAINED_BY if calls_for_value(module, model) else advice
@@ -66,7 +66,7 @@ def _tell_of_class(
                 call,
                 f"{method.name}() in {home.path} asks its model for {what}."
                 f" It is wrapped in DistributedDataParallel {where_wrapped(outline)}, which does not have that.",
-                f"Ask {method.args.args[0].arg}.accelerator.unwrap_model({ast.unparse(model)}) there.",
+                f"Ask {parameters(method)[0].arg}.accelerator.unwrap_model({ast.unparse(model)}) there.",
             )
             return
 
@@ -112,7 +112,7 @@ def _handed_on(
         if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             continue
         other = methods.get(function.attr)
-        if other is None or function.value.id != method.args.args[0].arg:
+        if other is None or function.value.id != parameters(method)[0].arg:
             continue
         for place, parameter in enumerate(parameters(other)):
             value = argument(call, place - 1, parameter.arg) if place else None

@@ -245,7 +245,7 @@ def accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:
         everywhere = len(used) == len(origins(module, model))
         return module.source(receiver) if is_later or everywhere else ""
     function = module.function(model)
-    if isinstance(root, ast.Name) and isinstance(receiver, ast.Attribute):
+    if isinstance(receiver, ast.Attribute):
         return module.source(receiver) if _is_same_class(module, model, receiver, root.id) else ""
     return next((p.arg for p in _parameters(function) if _is_accelerator(module, p)), "")
 

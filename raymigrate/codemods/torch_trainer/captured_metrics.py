@@ -45,6 +45,8 @@ RM481 = Rule(
 MESSAGE = "Workers cannot unpickle a metric of the driver (No module named 'evaluate_modules')"
 LOADERS = frozenset({*LOAD, *LOAD_METRIC})
 IN_CLASSES = (ast.Assign, ast.AnnAssign)  # what gives an attribute of a class its value
+# What holds a metric among others: `acc, f1 = load("accuracy"), load("f1")`, `{name: load(name) for name in names}`.
+HOLDS = (ast.Tuple, ast.List, ast.Dict, ast.IfExp, ast.BoolOp, ast.ListComp, ast.DictComp)
 FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker": TRAINERS | TORCH_TRAINERS}
 
 
@@ -52,12 +54,24 @@ FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker"
 def captured_metrics(context: Context) -> None:
     """Moves the loading of a metric into the function of the workers that uses it."""
     module = context.module
-    loads = [call for call in module.calls(*sorted(LOADERS)) if isinstance(module.parent_of[call], ast.Assign)]
+    loads = [(call, names) for call in module.calls(*sorted(LOADERS)) if (names := _names_of(module, call))]
     if not loads:
         return
     on_workers = worker_functions(module)
-    for call in loads:
-        _metric(context, call, on_workers)
+    for call, names in loads:
+        if on_workers.isdisjoint(module.ancestors(call)):  # else it is loaded on the worker already
+            _metric(context, call, names, on_workers)
+
+
+def _names_of(module: Module, call: ast.Call) -> list[ast.Name]:
+    """The names that a metric gets where it is loaded, by itself or with what holds it."""
+    around: list[ast.AST] = [call]
+    while isinstance(outer := module.parent_of[around[-1]], HOLDS):
+        around.append(outer)
+    if not isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        return []
+    bound = (part for target in targets_of(outer) for part in ast.walk(target) if isinstance(part, ast.Name))
+    return [name for name in bound if isinstance(name.ctx, ast.Store) and module.assigned(name) in around]
 
 
 def given_functions(module: Module) -> list[ast.AST | None]:
@@ -115,29 +129,32 @@ def _gives(part: ast.Assign | ast.AnnAssign, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
-def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
+def _metric(context: Context, call: ast.Call, names: list[ast.Name], on_workers: set[ast.AST]) -> None:
+    """Deals with the first name by which workers get a metric."""
     module = context.module
-    statement = module.parent_of[call]
-    assert isinstance(statement, ast.Assign)
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or (scope := module.bound_in(target)) is None:
-        return
-    if on_workers.intersection(module.ancestors(call)):
-        return  # loaded on the worker already
-    uses = [use for use in module.uses_of(target) if use is not call.func]  # `metric = metric("accuracy")`
-    if not any(set(_functions_around(module, use, scope.node)) & on_workers for use in uses):
-        return
+    for target in names:
+        scope = module.bound_in(target)
+        uses = [use for use in module.uses_of(target) if use is not call.func]  # `metric = metric("accuracy")`
+        if scope and any(set(_functions_around(module, use, scope.node)) & on_workers for use in uses):
+            _move(context, call, target, scope, uses)
+            return
+
+
+def _move(context: Context, call: ast.Call, target: ast.Name, scope: Scope, uses: list[ast.Name]) -> None:
+    """Loads a metric in the functions that use it, or tells of it."""
+    module, statement = context.module, context.module.parent_of[call]
     users = {next(reversed(list(_functions_around(module, use, scope.node))), None) for use in uses}
     functions = [user for user in users if isinstance(user, ast.FunctionDef)]
     sure = (
-        len(functions) == len(users)
+        isinstance(statement, ast.Assign)
+        and len(functions) == len(users)
         and _is_bound_once(context, target, scope, call)
         and _stands_alone(module, statement)
         and _means_the_same_everywhere(module, call)
         and (len(functions) == 1 or all(_only_computes(module, use) for use in uses))
     )
     source = _source(context, call)
-    if not sure or source is None:
+    if not isinstance(statement, ast.Assign) or not sure or source is None:
         context.manual(RM481, call, f"{MESSAGE}: fit() fails.", "Load the metric in the function that uses it.")
     elif context.converts(RM481, call, f"{MESSAGE}; now it is loaded in the function that uses it."):
         context.plan.statement(statement).removed = True

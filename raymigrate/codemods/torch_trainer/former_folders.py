@@ -60,7 +60,6 @@ def _mentions(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
     yield from module.uses_of(folder)
     if path := path_of(module, folder):
         for node in module.of_type(ast.Constant):
-            assert isinstance(node, ast.Constant)
             if isinstance(node.value, str) and f"{node.value}/".startswith(f"{path}/"):
                 yield node
 

@@ -110,7 +110,6 @@ class _Fates:
         """The calls that run a model, itself or a pipeline with it, by the call that makes it."""
         found: dict[ast.Call, list[ast.Call]] = {}
         for call in self.module.of_type(ast.Call):
-            assert isinstance(call, ast.Call)
             runs = call.func.value if is_method_call(call, *RUNNING) else call.func
             for made in models_in(self.module, runs) if self.module.qualified(runs) is None else ():
                 found.setdefault(made.call, []).append(call)

@@ -105,7 +105,6 @@ def _called_by_another_name(module: Module, names: frozenset[str], perhaps: bool
         return []
     found = []
     for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
         if isinstance(call.func, ast.Name) and module.qualified(call.func) is None:
             are = {end.module.qualified(end.node) in names for end in module.origins(call.func)}
             if are == ({True, False} if perhaps else {True}):

@@ -47,7 +47,7 @@ def _given_here(context: Context) -> Iterator[tuple[ast.Call, str]]:
 def _handed_on(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """What is given to a partial() of the class, or to a function of another file that makes one."""
     for drawn in module.of_type(ast.Call):
-        if not isinstance(drawn, ast.Call) or not _is_drawn(module, drawn):
+        if not _is_drawn(module, drawn):
             continue
         keyword = module.parent_of[drawn]
         call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) else keyword

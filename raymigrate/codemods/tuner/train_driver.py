@@ -171,7 +171,7 @@ class TrainDriver:
         legacy = called_name(self.module, self.trainer).rpartition(".")[2]
         config = made(self.module, run_config_in_force(self.tuner), *RUN_CONFIGS)
         is_logged = config is not None and not is_none(keyword_argument(config, "callbacks"))
-        texts = (text.value for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant))
+        texts = (text.value for text in self.module.of_type(ast.Constant))
         if is_logged or any(isinstance(text, str) and f"{legacy}_" in text for text in texts):
             return f'\n\n{self.name}.__name__ = "{legacy}"  # what trials are called, as before\n'
         return ""

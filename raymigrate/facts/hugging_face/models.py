@@ -193,7 +193,6 @@ def _asks(module: Module, made: MadeModel) -> bool:
     values = [keyword.value for call, keyword in module.keywords(*STATES) if _concerns(module, call, made)]
     values += [value for name in STATES for store in module.stores(name) if (value := module.assigned(store))]
     for node in module.of_type(ast.Dict):
-        assert isinstance(node, ast.Dict)
         keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
         values += [value for key, value in zip(keys, node.values, strict=True) if key in STATES]
     return any(module.constant(value) not in (False, None) for value in values)
@@ -208,7 +207,7 @@ def _concerns(module: Module, call: ast.Call, made: MadeModel) -> bool:
     takers = [
         taker
         for taker in module.of_type(ast.Call)
-        if isinstance(taker, ast.Call) and _made(Source(module, taker)) is not None and _is_given(module, taker, call)
+        if _made(Source(module, taker)) is not None and _is_given(module, taker, call)
     ]
     return not takers or made.call in takers
 

@@ -44,7 +44,6 @@ def passed_names(module: Module) -> list[PassedName]:
         return []
     search, passed = _Search(module.project), list[PassedName]()
     for root in module.of_type(ast.Name):
-        assert isinstance(root, ast.Name)
         if not isinstance(root.ctx, ast.Load) or hasattr(builtins, root.id):
             continue
         node, rest = _chain(module, root)

@@ -56,7 +56,6 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
 def _own_predictors(module: Module) -> Iterator[ast.ClassDef]:
     """The classes of a module that inherit from a predictor of Ray."""
     for made in module.of_type(ast.ClassDef) if "Predictor" in module.text else ():
-        assert isinstance(made, ast.ClassDef)
         if any(PREDICTOR.fullmatch(module.qualified(base) or "") for base in made.bases):
             yield made
 

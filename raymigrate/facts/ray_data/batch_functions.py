@@ -15,6 +15,7 @@ DEEPEST = 3  # functions that hand a batch on, one to the next
 
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
+BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 METHODS_IN_PLACE = ("sort", "fill", "put", "partition", "resize", "itemset")
 # A list of columns, or a condition on rows: no key of a dict.
 ROWS_OR_COLUMNS = (ast.List, ast.ListComp, ast.Compare)
@@ -181,11 +182,12 @@ class BatchFunction:
         """The functions of the project that get the whole batch: `clean` of `lambda batch: clean(batch, "text")`."""
         calls = [node for node in self._body if isinstance(node, ast.Call)] if self._depth < DEEPEST else []
         found: list[BatchFunction] = []
+        end = self._frozen_from("pandas")  # such a copy is not followed, whatever it shares
         for call in calls:
             for given in filter(self._is_batch, all_arguments(call)):
                 other = BatchFunction(self.module, call.func, self._depth + 1)
                 is_called = isinstance(other.node, ast.Lambda) or getattr(other.node, "name", "__call__") != "__call__"
-                if other.node is None or not is_called or self.module.statement(call).lineno > self._frozen_from:
+                if other.node is None or not is_called or self.module.statement(call).lineno > end:
                     continue
                 other.parameter = parameter_for(other.node, call, given, int(other._is_method)) or None
                 found += [other] if other.visible else []
@@ -213,8 +215,8 @@ class BatchFunction:
         """Names that stand for the batch or for a part of it that shares its memory."""
         names = {self.parameter or ""}
         for node in self._body:
-            if isinstance(node, ast.Assign) and self._shares(node.value, names):
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            if isinstance(node, BINDS) and node.value is not None and self._shares(node.value, names):
+                names |= {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
         return names
 
     def _shares(self, node: ast.AST, names: set[str]) -> bool:
@@ -229,18 +231,30 @@ class BatchFunction:
     def _is_batch(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self.parameter
 
-    @cached_property
-    def _frozen_from(self) -> int:
+    def _frozen_from(self, batch_format: str) -> int:
         """The line from which on the parameter's name stands for a copy: `frame = frame.copy()`."""
         lines = [
             node.lineno
             for node in self._body
-            if isinstance(node, ast.Assign)
-            and any(self._is_batch(target) for target in node.targets)
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            and node.value is not None
+            and any(self._is_batch(target) for target in targets_of(node))
             and not self._shares(node.value, {self.parameter or ""})
+            and not (batch_format == "numpy" and self._has_its_arrays(node.value))
             and self.module.parent_of[node] is self.node
         ]
         return min(lines, default=10**9)
+
+    def _has_its_arrays(self, node: ast.expr) -> bool:
+        """Whether an expression is another dict of the same arrays: `dict(batch)`, `batch.copy()`, `{**batch}`."""
+        match node:
+            case (
+                ast.Call(func=ast.Name(id="dict"), args=[whole])
+                | ast.Call(func=ast.Attribute(value=whole, attr="copy"), args=[])
+                | ast.Dict(keys=[None, *_], values=[whole, *_])
+            ):
+                return self._is_batch(whole)
+        return False
 
     def writes_to_arrays(self, batch_format: str) -> bool:
         """Whether the function changes the memory of its batch, which current Ray hands out read-only.
@@ -250,7 +264,8 @@ class BatchFunction:
         Args:
             batch_format: "pandas" or "numpy".
         """
-        own = any(node.lineno < self._frozen_from and self._writes(node, batch_format) for node in self._changes)
+        end = self._frozen_from(batch_format)
+        own = any(node.lineno < end and self._writes(node, batch_format) for node in self._changes)
         return own or any(other.writes_to_arrays(batch_format) for other in self._handed_on)
 
     @property

@@ -324,7 +324,8 @@ class FrameUses:
 
     def _keyword(self, node: ast.expr, outer: ast.keyword, kind: Kind) -> list[Use] | None:
         call = self.module.parent_of[outer]
-        assert isinstance(call, ast.Call)
+        if not isinstance(call, ast.Call):  # `class Table(Base, rows=frame)`
+            return None
         if is_method_call(call, "assign"):
             return SAME
         is_dict = is_call_by_name(call, "dict") and outer.arg is not None

@@ -222,7 +222,6 @@ def _calls_that_run(module: Module) -> dict[ast.AST, list[tuple[ast.Call, Functi
     """The calls of a file, by the functions that they run."""
     found: dict[ast.AST, list[tuple[ast.Call, FunctionNode]]] = {}
     for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
         for _, function in functions_run(module, call):
             found.setdefault(function, []).append((call, function))
     return found

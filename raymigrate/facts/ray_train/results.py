@@ -18,7 +18,7 @@ from raymigrate.facts.values import Source, argument, is_none, reaching, sources
 from raymigrate.facts.values.arguments import all_arguments, called_name, is_method_call, last_name
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind, origins_of_items
-from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
+from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -98,11 +98,6 @@ def _fits(
         elif not others:
             is_unseen = may_be_trial(module, source) or not is_declared(module, result, RESULTS)
             yield None, ({None} if path is None and is_unseen else {None, RESTORED})
-
-
-def _is_fitted(module: Module, result: ast.expr) -> bool:
-    """Whether every way to a value is a call of a trainer's `fit()`, and none a collection of results."""
-    return is_result(module, result) and all(_fitted(call) is not None for call in _but_none(module, result))
 
 
 def _fitted(node: ast.expr) -> ast.expr | None:
@@ -383,16 +378,17 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
         return module.constant(given.get("preprocessor")) is not None if method == "from_model" else None
     if isinstance(node, ast.Name):
         return _carries(module, node, seen)
-    results = _results_with(module, node)
-    if not results or not all(result.module is module and _is_fitted(module, result.node) for result in results):
+    fitted = [fitted_trainers(result.module, result.node) for result in _results_with(module, node)]
+    made = [origin for trainers in fitted for one in trainers or () for origin in one.module.origins(one.node)]
+    found = {_trainer_carries(*one) for one in made if not is_none(one.node)}
+    return found.pop() if len(found) == 1 and None not in fitted else None
+
+
+def _trainer_carries(module: Module, trainer: ast.expr) -> bool | None:
+    """Whether a trainer gets a preprocessor; None where no class of Ray is called: an own class may give one."""
+    if not isinstance(trainer, ast.Call) or module.qualified(trainer.func) not in TRAINERS | TORCH_TRAINERS:
         return None
-    given_to_trainers: set[bool | None] = set()
-    for fit in [fit for result in results for fit in _but_none(module, result.node)]:
-        assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
-        for trainer in _but_none(module, fit.func.value):
-            assert isinstance(trainer, ast.Call)
-            keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
-            unknown = None in keywords or "resume_from_checkpoint" in keywords
-            has_one = module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer)
-            given_to_trainers.add(None if unknown and not has_one else has_one)
-    return given_to_trainers.pop() if len(given_to_trainers) == 1 else None
+    keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
+    has_one = module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer)
+    unknown = None in keywords or "resume_from_checkpoint" in keywords
+    return None if unknown and not has_one else has_one

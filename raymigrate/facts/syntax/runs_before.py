@@ -22,7 +22,6 @@ class RunsBefore:
         self.module = module
         self._callers: dict[ast.AST, list[ast.Call]] = {}
         for call in module.of_type(ast.Call):
-            assert isinstance(call, ast.Call)
             definition = module.definition(call.func)
             if isinstance(definition, FUNCTIONS):
                 self._callers.setdefault(definition, []).append(call)

@@ -221,7 +221,6 @@ def _leaving(module: Module) -> dict[ast.stmt, list[tuple[int, ast.If]]]:
     """The `if`s in which a process may leave a block, with their places in it, by the first statement of the block."""
     found: dict[ast.stmt, list[tuple[int, ast.If]]] = {}
     for step in module.of_type(ast.If):
-        assert isinstance(step, ast.If)
         if isinstance(step.body[-1], LEAVES) or (step.orelse and isinstance(step.orelse[-1], LEAVES)):
             block = next(block for block in blocks(module.parent_of[step]) if step in block)
             found.setdefault(block[0], []).append((block.index(step), step))

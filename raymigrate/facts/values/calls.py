@@ -272,7 +272,8 @@ def _given_by_trainer(
     config = argument(call, len(call.args), key)
     if argument(call, 0, handed) is not use or config is None:
         return UNKNOWN
-    as_dict = function.args.kwarg if name in TRANSFORMERS_TRAINERS else function.args.args[0]
+    first = next(iter(by_position(function)), None)
+    as_dict = function.args.kwarg if name in TRANSFORMERS_TRAINERS else first
     entry = None if parameter is as_dict else parameter.arg
     found = config if entry is None else (module.entries(config) or {}).get(entry)
     tuned, whole = _searched(module, key, entry)

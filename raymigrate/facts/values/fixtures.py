@@ -101,7 +101,6 @@ class Fixtures:
 def _fixtures(module: Module) -> Fixtures:
     found: dict[tuple[ast.AST | None, str], list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef) if "fixture" in module.text else ():
-        assert isinstance(function, ast.FunctionDef)
         around = module.parent_of[function]
         for decorator in function.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator

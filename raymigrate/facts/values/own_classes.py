@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.syntax.functions import by_position
 from raymigrate.facts.values.arguments import free_name
 from raymigrate.facts.values.lineages import derived
 
@@ -63,4 +64,4 @@ def first_of_method(
     home = module.parent_of.get(function) if isinstance(function, FUNCTIONS) else None
     if not isinstance(found, ast.arg) or not isinstance(function, FUNCTIONS) or not isinstance(home, ast.ClassDef):
         return None, None, None
-    return (found, function, home) if function.args.args[:1] == [found] else (None, None, None)
+    return (found, function, home) if by_position(function)[:1] == [found] else (None, None, None)
