@@ -78,8 +78,8 @@ class Together:
         """
         waiting = dict.fromkeys(waiting)
         while True:
-            asked, uses, places = self.project.asked, self.project.uses, self.project.places
-            for earlier in (self.new, self.due, self.parts, self.followed, self.links, asked, uses, places):
+            found = (self.project.asked, self.project.uses, self.project.places, self.project.callers)
+            for earlier in (self.new, self.due, self.parts, self.followed, self.links, *found):
                 earlier.clear()
             for path in waiting:
                 self._add(path, self.job)

@@ -1,10 +1,16 @@
 """Helpers that report: where they run is shown by the files that call them."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.facts.projects import callers
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import Uses, uses_of
+from raymigrate.facts.syntax.definitions import Definition
 from tests.projects.files import codes, convert, write
 
 HELPER = """
@@ -114,3 +120,30 @@ def test_a_method_handed_to_a_trainer_inside_a_tune_function_of_another_file_rep
     after = (tmp_path / "helper.py").read_text()
     assert "ray.train.report(metrics)" in after
     assert "tune" not in after
+
+
+def test_callers_that_many_functions_share_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helpers = [f"helper_{number}" for number in range(12)]
+    used = "\n".join(f"    from files import {name}\n    {name}()" for name in helpers)
+    write(
+        tmp_path,
+        {
+            "files.py": "\n\n".join(f'def {name}():\n    open("a.txt", "w")' for name in helpers),
+            "steps.py": f"def step():\n{used}\n",
+            "rounds.py": "from steps import step\n\n\ndef rounds():\n    step()\n",
+            "main.py": TRAINED.format(imports="from rounds import rounds", call="rounds()"),
+        },
+    )
+    asked: list[str] = []
+
+    def counted(project: Project, definition: Definition) -> Uses:
+        asked.append(definition.name)
+        return uses_of(project, definition)
+
+    monkeypatch.setattr(callers, "uses_of", counted)
+    project = Project([str(tmp_path)])
+    module = project.module(str(tmp_path / "files.py"))
+    assert module is not None
+    made = module.of_type(ast.FunctionDef)
+    assert {callers.place_by_callers(project, module, function) for function in made} == {Place.WORKER}
+    assert sorted(asked) == sorted([*helpers, "step", "rounds"])

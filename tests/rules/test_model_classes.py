@@ -291,19 +291,40 @@ IMPORTED = "TorchCheckpoint, TorchTrainer"
 
 
 @pytest.mark.parametrize(
-    ("imported", "saved"),
+    ("imported", "saved", "now"),
     [
-        (IMPORTED, "TorchCheckpoint.from_model(model)"),
-        (IMPORTED, "TorchCheckpoint.from_model(model=model)"),
-        ("TorchCheckpoint as Saved, TorchTrainer", "Saved.from_model(model)"),
+        (IMPORTED, "TorchCheckpoint.from_model(model)", "model_checkpoint(model)"),
+        (IMPORTED, "TorchCheckpoint.from_model(model=model)", "model_checkpoint(model=model)"),
+        ("TorchCheckpoint as Saved, TorchTrainer", "Saved.from_model(model)", "model_checkpoint(model)"),
     ],
 )
-def test_a_model_of_the_scripts_own_class_is_written_with_its_class(imported: str, saved: str) -> None:
+def test_a_model_of_the_scripts_own_class_is_written_with_its_class(imported: str, saved: str, now: str) -> None:
     outcome = converted(FROM_MODEL.format(imported, "Net()", saved))
     assert outcome.lines("RM310", Kind.CONVERTED)
-    assert "checkpoint=model_checkpoint(model))" in outcome.text
+    assert f"checkpoint={now})" in outcome.text
     assert outcome.text.count(BY_VALUE) == 1
     assert outcome.text.count("def model_checkpoint(model):") == 1
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    ("saved", "now"),
+    [
+        ("TorchCheckpoint.from_model(model)", "model_checkpoint(model) if RANK == 0 else None"),
+        ("TorchCheckpoint.from_model(model=model)", "model_checkpoint(model=model) if RANK == 0 else None"),
+        (
+            "TorchCheckpoint.from_model(model) if config['save'] else None",
+            "model_checkpoint(model) if config['save'] and RANK == 0 else None",
+        ),
+        ("TorchCheckpoint.from_model(whole(model))", "model_checkpoint(new_model) if RANK == 0 else None"),
+    ],
+)
+def test_of_several_workers_rank_0_alone_writes_it(saved: str, now: str) -> None:
+    script = FROM_MODEL.format(IMPORTED, "Net()", saved).replace("num_workers=1", "num_workers=2")
+    outcome = converted(script)
+    assert outcome.lines("RM309", Kind.CONVERTED) == outcome.lines("RM310", Kind.CONVERTED) != []
+    assert f"checkpoint={now.replace('RANK', 'ray.train.get_context().get_world_rank()')}" in outcome.text
+    assert "delete_local_checkpoint_after_upload=True" in outcome.text
     assert converted(outcome.text).text == outcome.text
 
 

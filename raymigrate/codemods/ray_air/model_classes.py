@@ -73,7 +73,7 @@ def model_classes(context: Context) -> None:
             context.manual(RM310, call, f"{MESSAGE}.", BY_HAND)
         elif context.converts(RM310, call, f"{MESSAGE}; now with what is in it."):
             name = add_once(context, SAVED, call, near=reference.binding.statement)
-            context.plan.replace(call, f"{name}($model)", model=model)
+            context.plan.replace(call.func, name)  # and not the call: where every worker saves, RM309 changes that
             context.handle(reference, gone=True)
 
 

@@ -22,7 +22,7 @@ def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
     definition = _owner(module, node)
     if definition is None:
         return Place.UNKNOWN
-    key = (project.real(module.path), definition.name)
+    key = _key(project, definition)
     if key not in project.places:  # also for the check of the result, whose lines are not those of the file
         project.places[key] = _joined(_places(project, definition))
     return project.places[key]
@@ -48,22 +48,47 @@ def called_elsewhere(project: Project, module: Module, function: ast.AST | None)
 
 def _places(project: Project, definition: Definition) -> set[Place]:
     found, seen = set[Place](), set[tuple[str, str]]()
-    todo = [definition]
+    todo = [start := _key(project, definition)]
     while todo:
-        current = todo.pop()
-        key = (project.real(current.module.path), current.name)
+        key = todo.pop()
         if key in seen:
             continue
         seen.add(key)
-        for user, read in uses_of(project, current).reads:
-            if current.node in user.ancestors(read):
-                continue  # what calls itself does not tell where it runs
-            place = handed_to(user, read) or _places_in(user).of(read)
-            if place is not Place.UNKNOWN:
-                found.add(place)
-            elif (caller := _owner(user, read)) is not None:
-                todo.append(caller)
+        if key not in project.callers:
+            project.callers[key] = _callers(project, definition if key == start else _at_top(project, key))
+        places, callers = project.callers[key]
+        found |= places
+        todo += callers
     return found
+
+
+def _callers(project: Project, called: Definition | None) -> tuple[set[Place], list[tuple[str, str]]]:
+    """Where a function is run as far as its uses say so, and the functions by which it is used otherwise.
+
+    It is found once: a file has many functions whose callers are the same, and the files of those are parsed for it.
+    """
+    places, callers = set[Place](), list[tuple[str, str]]()
+    for user, read in uses_of(project, called).reads if called is not None else ():
+        if called is not None and called.node in user.ancestors(read):
+            continue  # what calls itself does not tell where it runs
+        place = handed_to(user, read) or _places_in(user).of(read)
+        if place is not Place.UNKNOWN:
+            places.add(place)
+        elif (caller := _owner(user, read)) is not None:
+            callers.append(_key(project, caller))
+    return places, callers
+
+
+def _key(project: Project, definition: Definition) -> tuple[str, str]:
+    return project.real(definition.module.path), definition.name
+
+
+def _at_top(project: Project, key: tuple[str, str]) -> Definition | None:
+    """The function or class of a name at the top of a file."""
+    path, name = key
+    module = project.module(path)
+    found = (_owner(module, node) for node in module.tree.body) if module is not None else ()
+    return next((one for one in found if one is not None and one.name == name), None)
 
 
 @kept

@@ -74,6 +74,7 @@ class Project:
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
         self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
+        self.callers: dict[tuple[str, str], tuple[set[Place], list[tuple[str, str]]]] = {}  # what they rest on
         self._may_write = may_write
         self._judge = judge
         self.new_text = becomes
@@ -87,7 +88,7 @@ class Project:
         other = copy.copy(self)
         other._planned = {**self._planned, **planned}
         other._modules = OrderedDict()
-        other.asked, other.uses, other.places, other.kept = {}, {}, {}, {}
+        other.asked, other.uses, other.places, other.callers, other.kept = {}, {}, {}, {}, {}
         other.searched = Searched(self.searched.contents, self.searched.room)
         return other
 
