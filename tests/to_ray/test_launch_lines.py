@@ -330,14 +330,15 @@ def test_lines_that_differ_in_how_it_trains_are_left_for_a_person(
 )
 def test_the_other_commands_of_accelerates_launcher(tmp_path: Path, launcher: str) -> None:
     """The flags and the file that each of them reads are those of `accelerate launch`."""
-    (tmp_path / "train.py").write_text(ACCELERATE)
+    script = ACCELERATE.replace("*arguments", "").replace("*make()", "make()") + "\n\ntrain()\n"
+    (tmp_path / "train.py").write_text(script)
     (tmp_path / "cfg.yaml").write_text("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 4\n")
     (tmp_path / "run.sh").write_text(f"{launcher} --config_file cfg.yaml --num_processes 3 train.py --m 2\n")
     (launch,) = launches_of(str(tmp_path / "train.py"))
     assert launch.may_read_file and launch.flags["num_processes"] == "3"
     assert launch.command("train.py") == "python train.py" and launch.own_arguments("train.py") == ["--m", "2"]
     assert not plain_starts_of(str(tmp_path / "train.py"))
-    text = convert(ACCELERATE, str(tmp_path / "train.py"), options=Options(to_ray=True)).after or ""
+    text = convert(script, str(tmp_path / "train.py"), options=Options(to_ray=True)).after or ""
     assert 'mixed_precision="bf16"' in text and "num_workers=3" in text
 
 
