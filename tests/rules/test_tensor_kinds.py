@@ -193,3 +193,23 @@ def test_one_of_several_values_is_told() -> None:
     parsed = f"tokenizer(texts, return_tensors=args.tensors)\n\n\n{parser}\nargs = parser.parse_args()"
     assert told(parsed.format("tf")) == 2
     assert told(parsed.format("pt")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("PreTrainedTokenizerBase", 2),
+        ("'PreTrainedTokenizerBase'", 2),
+        ("transformers.BertTokenizer | None", 2),
+        ("Own", 1),
+        ("transformers.PreTrainedModel", 1),
+    ],
+)
+def test_an_annotation_says_what_a_parameter_is(kind: str, count: int) -> None:
+    head = "import transformers\nfrom transformers import PreTrainedTokenizerBase"
+    assert told(f'1\n\n\n{head}\ndef encode(one: {kind}):\n    return one("a", return_tensors="tf")') == count
+
+
+def test_a_tokenizer_that_may_be_none_is_one_where_it_is_called() -> None:
+    assert told('(tokenizer if texts else None)(texts, return_tensors="tf")') == 2
+    assert told('(tokenizer if texts else other)(texts, return_tensors="tf")') == 1

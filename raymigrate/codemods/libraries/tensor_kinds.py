@@ -12,14 +12,15 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     called_name,
     class_named,
     constants,
-    every_origin,
     is_method_call,
+    is_none,
     keyword_named,
     last_name,
     unpacked_dicts,
@@ -52,7 +53,7 @@ def tensor_kinds(context: Context) -> None:
     unpacking = (call for call in module.of_type(ast.Call) if unpacked_dicts(call))
     for call in dict.fromkeys([*(call for call, _ in module.keywords(ARGUMENT)), *unpacking]):
         # What a dict holds is asked last: it is looked for in all that fills it.
-        asked = _asked(module, call, None) if every_origin(module, _called(module, call), _is_made_by_library) else None
+        asked = _asked(module, call, None) if _is_of_library(module, _called(module, call)) else None
         if asked is not None:
             kind, place = asked
             context.manual(RM705, place, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
@@ -140,5 +141,14 @@ def _called(module: Module, call: ast.Call) -> ast.expr:
     return call.func.value if is_method_call(call, *METHODS) else call.func
 
 
+def _is_of_library(module: Module, called: ast.expr) -> bool:
+    """Whether an object is a tokenizer or processor of transformers, where it is not None."""
+    sources = [source for source in module.origins(called) if not is_none(source.node)]
+    return bool(sources) and all(_is_made_by_library(source.module, source.node) for source in sources)
+
+
 def _is_made_by_library(module: Module, value: ast.expr) -> bool:
+    if isinstance(value, ast.Name):  # a parameter that says so: `tokenizer: PreTrainedTokenizerBase`
+        declared = declared_class(module, value)
+        return declared is not None and MAKERS.fullmatch(declared.qualified) is not None
     return MAKERS.fullmatch(called_name(module, value)) is not None
