@@ -91,8 +91,8 @@ def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
         name = called_name(module, call)
         yield call, name, _position(name)
     for call in module.calls(PARTIAL):
-        name = module.qualified(call.args[0]) if call.args else None
-        if name and COLLATORS.fullmatch(name):
+        name = (module.qualified(call.args[0]) if call.args else None) or ""
+        if COLLATORS.fullmatch(name):
             position = _position(name)
             yield call, name, None if position is None else position + 1
     for call in may_call_own_class(module):

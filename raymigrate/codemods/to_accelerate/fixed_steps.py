@@ -114,8 +114,9 @@ def _divisor(module: Module, part: ast.BinOp) -> ast.expr | None:
     outer = module.parent_of[part]
     while isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.Add, ast.Sub)):
         part, outer = outer, module.parent_of[outer]
-    is_rounded = isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.FloorDiv) and outer.left is part
-    return outer.right if is_rounded else None  # type: ignore[union-attr]
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.FloorDiv) and outer.left is part:
+        return outer.right
+    return None
 
 
 def _rounds(module: Module, term: ast.expr, divisor: ast.expr | None) -> bool:
