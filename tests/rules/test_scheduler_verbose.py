@@ -102,6 +102,7 @@ def test_a_class_that_one_of_two_branches_picks_goes_on_without_it() -> None:
         "KINDS = {{'a': lr_scheduler.StepLR, 'b': lr_scheduler.ConstantLR}}\ns = KINDS[watched](optimizer, {given})",
         "def made(**more):\n    kinds = [lr_scheduler.StepLR, ReduceLROnPlateau]\n"
         "    return kinds[watched](optimizer, **more)\nmade({given})",
+        "KINDS = dict(step=lr_scheduler.StepLR)\nkind = KINDS[watched]\ns = kind(optimizer, {given})",
         "class Job:\n    KINDS = {{'step': lr_scheduler.StepLR}}\n    def made(self):\n"
         "        return self.KINDS[watched](optimizer, {given})",
     ],
