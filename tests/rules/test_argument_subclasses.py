@@ -1,4 +1,4 @@
-"""RM701 and RM704 in classes made from TrainingArguments, and methods that a Trainer of the script calls itself."""
+"""RM701, RM704, RM705: classes made from TrainingArguments, and methods that a Trainer of the script calls."""
 
 import pytest
 
@@ -102,3 +102,40 @@ def test_the_tokenizer_of_a_trainer_has_its_new_name_beside_a_method_that_is_gon
     outcome = converted(text)
     assert "return self.processing_class.batch_encode_plus(['a'])" in outcome.text
     assert outcome.lines("RM721", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "class Own(TrainingArguments):\n    report_to: str = None\n",
+        "class Own(TrainingArguments):\n    report_to: str = field(default=None, metadata={})\n",
+        "class Own(Seq2SeqTrainingArguments):\n    optim: str = field(default='adamw_hf')\n",
+        "class Own(TrainingArguments):\n    report_to: str = None\n\n\nOwn('a', report_to='none')\nOwn('b')\n",
+    ],
+)
+def test_a_default_that_is_refused_is_told(body: str) -> None:
+    outcome = converted(HEAD + body)
+    assert len(outcome.lines("RM705", Kind.MANUAL)) == 1
+    assert outcome.text == (HEAD + body).lstrip()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "class Own(TrainingArguments):\n    report_to: str = 'none'\n",
+        "class Own(TrainingArguments):\n    report_to: list = field(default_factory=list)\n",
+        "class Own(TrainingArguments):\n    report_to: str\n",
+        "class Own(Unseen):\n    report_to: str = None\n",
+        "class Own:\n    optim: str = 'adamw_hf'\n",
+        "class Own(TrainingArguments):\n    report_to: str = None\n\n\nOwn('a', report_to='none')\n",
+        "class Own(TrainingArguments):\n    report_to: str = None\n\n    def __post_init__(self):\n"
+        "        self.report_to = self.report_to or 'none'\n        super().__post_init__()\n",
+    ],
+)
+def test_a_default_that_is_taken_or_replaced_is_left(body: str) -> None:
+    assert not converted(HEAD + body).lines("RM705")
+
+
+def test_a_class_that_is_no_dataclass_declares_no_field() -> None:
+    body = "class Own(TrainingArguments):\n    report_to: str = None\n"
+    assert not converted(HEAD.replace("@dataclass\n", "") + body).lines("RM705")

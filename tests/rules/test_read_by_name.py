@@ -142,3 +142,38 @@ def test_results_of_tasks_that_run_together(body: str) -> None:
 )
 def test_other_tasks_give_no_results(body: str) -> None:
     assert not codes(body)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "use(getattr(result, 'config', None))",
+        "KEY = 'config'\nuse(getattr(trainer.fit(), KEY, {}))",
+        "if hasattr(result, 'config'):\n    use(1)",
+        "use([one for one in [result] if getattr(one, 'config', None)])",
+    ],
+)
+def test_no_default_stops_what_config_raises(read: str) -> None:
+    outcome = converted(f"{HEAD}{read}\n")
+    assert len(outcome.lines("RM604", Kind.MANUAL)) == 1
+    assert any("config raises a DeprecationWarning" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "use(getattr(result, 'metrics', None), getattr(result, 'log_dir', None), hasattr(result, 'log_dir'))",
+        "use(getattr(args, 'config', None), hasattr(args, 'config'))",
+        "def getattr(one, name, default):\n    return default\nuse(getattr(result, 'config', None))",
+    ],
+)
+def test_defaults_stand_for_what_is_not_there(read: str) -> None:
+    assert not converted(f"{HEAD}{read}\n").lines("RM604")
+
+
+@pytest.mark.parametrize(
+    "read", ["use(getattr(result, 'config'))", "match result:\n    case Result(config=c):\n        use(c)"]
+)
+def test_config_raises_another_error_by_its_name_too(read: str) -> None:
+    messages = converted(f"{HEAD}{read}\n").messages
+    assert any("config raises a DeprecationWarning" in message for message in messages)

@@ -144,3 +144,20 @@ def test_what_is_said_beside_a_tuner_over_a_trainer_holds_once_that_is_converted
 def test_a_trainer_that_is_restored_by_the_name_of_its_class(restore: str, is_told: bool) -> None:
     outcome = converted(f"{HEAD}{restore}\n")
     assert bool(outcome.lines("RM420", Kind.MANUAL)) == is_told
+
+
+@pytest.mark.parametrize(
+    ("restore", "is_told"),
+    [
+        ('Tuner.restore("/run", TorchTrainer)', True),
+        ('tune.Tuner.restore(path="/run", trainable=TorchTrainer, resume_errored=True)', True),
+        ('kind = TorchTrainer if imported else objective\nTuner.restore("/run", kind)', True),
+        ('import ray.train.torch as rt\nTuner.restore("/run", rt.TorchTrainer)', True),
+        ('class Own(TorchTrainer):\n    pass\n\n\nTuner.restore("/run", Trainable)', False),
+        ('Tuner.restore("/run", imported.TorchTrainer)', False),
+    ],
+)
+def test_the_class_of_a_trainer_is_no_trainable(restore: str, is_told: bool) -> None:
+    outcome = converted(f"{HEAD}{restore}\n")
+    assert bool(outcome.lines("RM420", Kind.MANUAL)) == is_told
+    assert not outcome.lines("RM405")

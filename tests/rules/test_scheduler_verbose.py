@@ -97,3 +97,33 @@ def test_a_class_that_one_of_two_branches_picks_goes_on_without_it() -> None:
     assert outcome.text == SCRIPT.format(code=code.format(""))
     code = code.replace("lr_scheduler.ConstantLR", "watched.Constant").format(", verbose=True")
     assert converted(SCRIPT.format(code=code)).findings == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "KINDS = {{'a': lr_scheduler.StepLR, 'b': lr_scheduler.ConstantLR}}\ns = KINDS[watched](optimizer, {given})",
+        "def made(**more):\n    kinds = [lr_scheduler.StepLR, ReduceLROnPlateau]\n"
+        "    return kinds[watched](optimizer, **more)\nmade({given})",
+        "KINDS = dict(step=lr_scheduler.StepLR)\nkind = KINDS[watched]\ns = kind(optimizer, {given})",
+        "class Job:\n    KINDS = {{'step': lr_scheduler.StepLR}}\n    def made(self):\n"
+        "        return self.KINDS[watched](optimizer, {given})",
+    ],
+)
+def test_a_class_that_is_looked_up_is_told(code: str) -> None:
+    outcome = converted(SCRIPT.format(code=code.format(given="verbose=True")))
+    assert outcome.text == SCRIPT.format(code=code.format(given="verbose=True"))
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == 1
+    assert converted(SCRIPT.format(code=code.format(given="last_epoch=3"))).findings == []
+
+
+def test_other_things_that_are_looked_up_may_take_it() -> None:
+    code = "KINDS = {'step': lr_scheduler.StepLR, 'own': watched.Own}\ns = KINDS[watched](optimizer, verbose=True)"
+    assert converted(SCRIPT.format(code=code)).findings == []
+
+
+def test_a_value_that_binds_a_name_stays() -> None:
+    code = "s = ReduceLROnPlateau(optimizer, verbose=(shown := True))\nprint(shown)"
+    outcome = converted(SCRIPT.format(code=code))
+    assert outcome.text == SCRIPT.format(code=code)
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == 1

@@ -170,3 +170,46 @@ def test_a_tokenizer_that_is_given_them_in_a_dict() -> None:
     assert told('tokenizer(texts, **{"return_tensors": "tf", "padding": True})') == 2
     assert told('tokenizer(texts, **{"return_tensors": "pt"})') == 1
     assert told("tokenizer(texts, **other)") == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'functools.partial(tokenizer, padding=True, return_tensors="tf")',
+        'functools.partial(tokenizer.pad, return_tensors="jax")(texts)',
+        'functools.partial(DefaultDataCollator, return_tensors="tf")()',
+        'functools.partial(DefaultDataCollator, "tf")()',
+    ],
+)
+def test_a_partial_that_asks_for_them_is_told(call: str) -> None:
+    assert told(f"{call}\n\n\nimport functools\nfrom transformers import DefaultDataCollator") == 2
+    kind = call.replace('"tf"', '"np"').replace('"jax"', '"np"')
+    assert told(f"{kind}\n\n\nimport functools\nfrom transformers import DefaultDataCollator") == 1
+
+
+def test_one_of_several_values_is_told() -> None:
+    assert told('tokenizer(texts, return_tensors="tf" if other else "pt")') == 2
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--tensors', default='{}')"
+    parsed = f"tokenizer(texts, return_tensors=args.tensors)\n\n\n{parser}\nargs = parser.parse_args()"
+    assert told(parsed.format("tf")) == 2
+    assert told(parsed.format("pt")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("PreTrainedTokenizerBase", 2),
+        ("'PreTrainedTokenizerBase'", 2),
+        ("transformers.BertTokenizer | None", 2),
+        ("Own", 1),
+        ("transformers.PreTrainedModel", 1),
+    ],
+)
+def test_an_annotation_says_what_a_parameter_is(kind: str, count: int) -> None:
+    head = "import transformers\nfrom transformers import PreTrainedTokenizerBase"
+    assert told(f'1\n\n\n{head}\ndef encode(one: {kind}):\n    return one("a", return_tensors="tf")') == count
+
+
+def test_a_tokenizer_that_may_be_none_is_one_where_it_is_called() -> None:
+    assert told('(tokenizer if texts else None)(texts, return_tensors="tf")') == 2
+    assert told('(tokenizer if texts else other)(texts, return_tensors="tf")') == 1

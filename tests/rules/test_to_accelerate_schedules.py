@@ -216,3 +216,23 @@ def test_a_length_that_is_the_share_of_one_process_is_not_multiplied(before: str
     assert ("scheduler = accelerator.prepare(" in outcome.text) is is_prepared
     told = any("its length is divided by the number of processes already" in message for message in outcome.messages)
     assert told is not is_prepared
+
+
+@pytest.mark.parametrize(
+    ("length", "is_told"),
+    [
+        ("3 * ((len(loader.sampler) + 7) // 8)", False),
+        ("3 * ((len(loader.sampler) + SIZE - 1) // SIZE)", False),
+        ("(SIZE - 1 + len(loader.sampler)) // SIZE * 3", False),
+        ("(len(loader.sampler) + (settings.size - 1)) // settings.size", False),
+        ("(len(loader) + 500) // 8", True),
+        ("3 * ((len(loader.sampler) + 7) // 8) + 500", True),
+        ("(len(loader) + settings.extra) // settings.size", True),
+        ("len(loader) // 8 - 500", True),
+    ],
+)
+def test_what_rounds_a_division_up_is_no_number_of_steps(length: str, is_told: bool) -> None:
+    made = scheduled(f"{WARMUP}(optimizer, 0, {length})", f"{SAMPLED}SIZE = 8\n")
+    outcome = accelerated("from job import settings\n", made, LOOP, BATCH)
+    assert "scheduler = accelerator.prepare(" in outcome.text
+    assert bool(outcome.lines("RM854", Kind.MANUAL)) is is_told

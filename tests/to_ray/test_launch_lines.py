@@ -322,3 +322,28 @@ def test_lines_that_differ_in_how_it_trains_are_left_for_a_person(
         (finding,) = said
         assert finding.message == f"The lines that launch it differ, so none of their flags are written{without}"
         assert (finding.kind is Kind.MANUAL) is (without != ".")
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    ["python -m accelerate.commands.launch", "python3.11  -m accelerate.commands.launch", "accelerate-launch"],
+)
+def test_the_other_commands_of_accelerates_launcher(tmp_path: Path, launcher: str) -> None:
+    """The flags and the file that each of them reads are those of `accelerate launch`."""
+    script = ACCELERATE.replace("*arguments", "").replace("*make()", "make()") + "\n\ntrain()\n"
+    (tmp_path / "train.py").write_text(script)
+    (tmp_path / "cfg.yaml").write_text("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 4\n")
+    (tmp_path / "run.sh").write_text(f"{launcher} --config_file cfg.yaml --num_processes 3 train.py --m 2\n")
+    (launch,) = launches_of(str(tmp_path / "train.py"))
+    assert launch.may_read_file and launch.flags["num_processes"] == "3"
+    assert launch.command("train.py") == "python train.py" and launch.own_arguments("train.py") == ["--m", "2"]
+    assert not plain_starts_of(str(tmp_path / "train.py"))
+    text = convert(script, str(tmp_path / "train.py"), options=Options(to_ray=True)).after or ""
+    assert 'mixed_precision="bf16"' in text and "num_workers=3" in text
+
+
+def test_the_launcher_of_torch_reads_no_file_of_accelerate(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(ACCELERATE)
+    (tmp_path / "run.sh").write_text("python -m torch.distributed.run --nproc_per_node 3 train.py\n")
+    (launch,) = launches_of(str(tmp_path / "train.py"))
+    assert not launch.may_read_file

@@ -11,9 +11,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, called_name, keyword_named, unpacked_dicts
+from raymigrate.facts.values import Source, argument, called_name, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import constructors, is_given_object
+from raymigrate.facts.values.items import origins_of_items
 
 ARGUMENT = "verbose"
 PARTIAL = "functools.partial"
@@ -36,21 +37,30 @@ def scheduler_verbose(context: Context) -> None:
     if not context.takes_current_libraries:
         return
     calls = [*module.calls_if(lambda name: name.startswith(SCHEDULERS)), *module.calls(PARTIAL)]
+    calls += [call for call in module.of_type(ast.Call) if unpacked_dicts(call)]
     for call in dict.fromkeys([*calls, *(call for call, _ in module.keywords(ARGUMENT))]):
         above = 1 if called_name(module, call) == PARTIAL and call.args else 0
-        name = _scheduler(module, call.args[0] if above else call.func)
-        if name is not None:
+        made = call.args[0] if above else call.func
+        if (name := _scheduler(module.origins(made))) is not None:
             _leave_out(context, call, name, above)
+        elif (name := _one_of_several(module, made)) is not None:
+            keyword = keyword_named(call, ARGUMENT)
+            _tell(context, call, name, keyword.value if keyword is not None else None, above)
     for call, name, above in _calls_of_base(module):
         keyword = keyword_named(call, ARGUMENT)
         _tell(context, call, name, keyword.value if keyword is not None else None, above)
 
 
-def _scheduler(module: Module, made: ast.expr) -> str | None:
+def _scheduler(classes: list[Source]) -> str | None:
     """The class of torch's schedulers that something is, in each of the cases; None of anything else."""
-    names = [source.module.qualified(source.node) or "" for source in module.origins(made)]
+    names = [source.module.qualified(source.node) or "" for source in classes]
     is_known = bool(names) and all(name.startswith(SCHEDULERS) for name in names)
     return names[0].rpartition(".")[2] if is_known else None
+
+
+def _one_of_several(module: Module, made: ast.expr) -> str | None:
+    """The first of the classes where one is looked up: `SCHEDULERS[name]`. Another file may add others to them."""
+    return _scheduler([item for source in module.origins(made) for item in origins_of_items(source)])
 
 
 def _leave_out(context: Context, call: ast.Call, name: str, above: int) -> None:
@@ -63,10 +73,13 @@ def _leave_out(context: Context, call: ast.Call, name: str, above: int) -> None:
         above: How many arguments of the call are none of the scheduler's.
     """
     keyword = keyword_named(call, ARGUMENT)
-    if keyword is not None and not is_guarded(context.module, keyword, ARGUMENT):
+    given = None
+    if keyword is not None and any(isinstance(part, ast.NamedExpr) for part in ast.walk(keyword.value)):
+        given = keyword.value  # `verbose=(shown := True)`: the name may be read
+    elif keyword is not None and not is_guarded(context.module, keyword, ARGUMENT):
         if context.converts(RM693, keyword, LEFT_OUT.format(name)):
             context.plan.call(call).remove.add(ARGUMENT)
-    _tell(context, call, name, None, above)
+    _tell(context, call, name, given, above)
 
 
 def _calls_of_base(module: Module) -> Iterator[tuple[ast.Call, str, int]]:

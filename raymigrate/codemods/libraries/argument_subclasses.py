@@ -1,4 +1,5 @@
-"""RM701 and RM704 in classes made from TrainingArguments: fields that Trainer no longer reads, and their own devices.
+"""RM701, RM704 and RM705 in classes made from TrainingArguments: fields that Trainer no longer reads, or whose default
+is refused, and their own devices.
 
 A field that TrainingArguments lost is one of the class alone where the class declares it: it is parsed, and no more.
 """
@@ -7,13 +8,17 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.libraries.argument_rules import RM701
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, VALUES
+from raymigrate.codemods.libraries.argument_rules import RM701, RM705
+from raymigrate.codemods.libraries.refused_values import MEANT_ALL
 from raymigrate.codemods.libraries.trainer_methods import RM704
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.own_arguments import is_training_arguments
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import constants, has_unpacking, keyword_named
+from raymigrate.facts.values.constructors import is_dataclass
+from raymigrate.facts.values.members import field_default
 
 RENAMED = {name: change.name for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change.name is not None}
 SWITCHES = {name: change.value for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change.otherwise is not None}
@@ -36,6 +41,39 @@ def lost_fields(context: Context) -> None:
             value = f", with {SWITCHES[field.id]} for True" if field.id in SWITCHES else ""
             advice = f"Declare {new} in its place{value}, and give that where the arguments are made or parsed."
             context.manual(RM701, field, message, advice)
+
+
+@codemod(*VALUES, phase=Phase.LIBRARIES)
+def refused_defaults(context: Context) -> None:
+    """Tells of fields whose default is a value that is refused where no other one is given."""
+    module = context.module
+    for home in module.of_type(ast.ClassDef):
+        fields = [field for field in _fields(home) if field.id in VALUES]
+        if not fields or not is_dataclass(home) or not _is_arguments(module, home):
+            continue
+        for field in fields:
+            default = field_default(module, module.assigned(field))
+            values = [known for _, known in constants(module, default)] if default is not None else []
+            choices: dict[object, str] = VALUES[field.id]  # type: ignore[assignment]
+            refused = [known for known in values if isinstance(known, (str, type(None))) and known in choices]
+            if not refused or _is_stored_in(module, home, field.id) or _is_always_given(module, home, field.id):
+                continue
+            message = f"{field.id}={refused[0]!r}, the default here, raises a ValueError today."
+            meant = f" {MEANT_ALL}" if refused[0] is None else ""
+            context.manual(RM705, field, message, f"Write {choices[refused[0]]}, or declare no such field.{meant}")
+
+
+def _is_stored_in(module: Module, home: ast.ClassDef, name: str) -> bool:
+    """Whether a class gives its objects another value by itself, in __post_init__() say."""
+    return any(isinstance(read.ctx, ast.Store) and module.inside(read, home) for read in module.attributes(name))
+
+
+def _is_always_given(module: Module, home: ast.ClassDef, name: str) -> bool:
+    """Whether all that is seen of a class are calls that give a field by its name."""
+    calls = [module.calling(use) for use in module.uses_of(home)]
+    return bool(calls) and all(
+        call is not None and (keyword_named(call, name) is not None or has_unpacking(call)) for call in calls
+    )
 
 
 @codemod(DEVICES, phase=Phase.LIBRARIES)

@@ -12,13 +12,15 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     called_name,
     class_named,
-    every_origin,
+    constants,
     is_method_call,
+    is_none,
     keyword_named,
     last_name,
     unpacked_dicts,
@@ -35,6 +37,7 @@ from raymigrate.facts.values.constructors import (
 from raymigrate.knowledge.libraries import constructor, function_of, look_up
 
 ARGUMENT = "return_tensors"
+PARTIAL = "functools.partial"
 GONE = ("tf", "jax")
 MAKERS = lazy_regex(r"transformers(?:\.\w+)*\.\w*(?:Tokenizer|Processor|FeatureExtractor)\w*(?:\.from_pretrained)?")
 COLLATORS = lazy_regex(r"transformers(?:\.\w+)*\.(?:\w*DataCollator\w*)")
@@ -50,7 +53,7 @@ def tensor_kinds(context: Context) -> None:
     unpacking = (call for call in module.of_type(ast.Call) if unpacked_dicts(call))
     for call in dict.fromkeys([*(call for call, _ in module.keywords(ARGUMENT)), *unpacking]):
         # What a dict holds is asked last: it is looked for in all that fills it.
-        asked = _asked(module, call, None) if every_origin(module, _called(call), _is_made_by_library) else None
+        asked = _asked(module, call, None) if _is_of_library(module, _called(module, call)) else None
         if asked is not None:
             kind, place = asked
             context.manual(RM705, place, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
@@ -75,10 +78,10 @@ def _asked(module: Module, call: ast.Call, position: int | None) -> tuple[object
         position: The place of the argument; None where it has a name only.
     """
     for source in values_given(module, call, ARGUMENT, position):
-        kind = source.module.constant(source.node)
-        if kind in GONE and not is_guarded(module, call, ARGUMENT):
-            place = source.node if source.module is module else call
-            return kind, keyword_named(call, ARGUMENT) or place
+        gone = [kind for _, kind in constants(source.module, source.node) if kind in GONE]
+        if gone and not is_guarded(module, call, ARGUMENT):
+            place = source.node if source.module is module and module.statement(source.node) else call
+            return gone[0], keyword_named(call, ARGUMENT) or place
     return None
 
 
@@ -87,6 +90,11 @@ def _collators(module: Module) -> Iterator[tuple[ast.Call, str, int | None]]:
     for call in module.calls_if(lambda name: DEFAULT_COLLATORS.fullmatch(name) or COLLATORS.fullmatch(name)):
         name = called_name(module, call)
         yield call, name, _position(name)
+    for call in module.calls(PARTIAL):
+        name = (module.qualified(call.args[0]) if call.args else None) or ""
+        if COLLATORS.fullmatch(name):
+            position = _position(name)
+            yield call, name, None if position is None else position + 1
     for call in may_call_own_class(module):
         line = constructors(module, call) if _may_make_collator(module, call) else []
         name = next((found for found in line if isinstance(found, str) and COLLATORS.fullmatch(found)), "")
@@ -125,10 +133,22 @@ def _position(name: str) -> int | None:
     return parameters.index(ARGUMENT) if is_ordered else None
 
 
-def _called(call: ast.Call) -> ast.expr:
-    """The object that a call calls, by itself or by a method."""
+def _called(module: Module, call: ast.Call) -> ast.expr:
+    """The object that a call calls, by itself, by a method or by a partial() that it makes."""
+    if called_name(module, call) == PARTIAL and call.args:
+        called = call.args[0]
+        return called.value if isinstance(called, ast.Attribute) and called.attr in METHODS else called
     return call.func.value if is_method_call(call, *METHODS) else call.func
 
 
+def _is_of_library(module: Module, called: ast.expr) -> bool:
+    """Whether an object is a tokenizer or processor of transformers, where it is not None."""
+    sources = [source for source in module.origins(called) if not is_none(source.node)]
+    return bool(sources) and all(_is_made_by_library(source.module, source.node) for source in sources)
+
+
 def _is_made_by_library(module: Module, value: ast.expr) -> bool:
+    if isinstance(value, ast.Name):  # a parameter that says so: `tokenizer: PreTrainedTokenizerBase`
+        declared = declared_class(module, value)
+        return declared is not None and MAKERS.fullmatch(declared.qualified) is not None
     return MAKERS.fullmatch(called_name(module, value)) is not None

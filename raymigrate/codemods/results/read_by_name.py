@@ -19,9 +19,10 @@ from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class
 from raymigrate.facts.ray_train.results import RESULTS, is_any_checkpoint, trainers_of
 from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import Source, class_named
-from raymigrate.facts.values.asked_names import NO_MATCH, RAISES, WORDS, Asked, asked_names
+from raymigrate.facts.values import Source, class_named, free_name
+from raymigrate.facts.values.asked_names import LOOKED_UP, NO_MATCH, RAISES, WORDS, Asked, asked_names
 
 PATH = "result.path is the folder of the run, a str."
 OF_RESULTS = {"log_dir": PATH, "config": ATTRIBUTES["config"][1], "dataset_stats": ATTRIBUTES["dataset_stats"][1]}
@@ -31,10 +32,12 @@ OF_CHECKPOINTS: dict[str, tuple[Rule, str]] = {
     **{name: (RM308, advice) for name, advice in (OTHER_FORMS | OTHER_ATTRIBUTES).items()},
 }
 HERE = "Ask for what is there: result.path; checkpoint.path, as_directory() and to_directory()."
+CONFIG, DEPRECATED = "config", "raises a DeprecationWarning"  # a property (2.60 train/v2/api/result.py:158)
+PREPARED = {"getattr": 3, "hasattr": 2}  # what is prepared for an AttributeError, with the number of arguments
 CHECKPOINT = "checkpoint"  # the attribute of a result
 
 
-@codemod(*WORDS, phase=Phase.RESULTS)
+@codemod(*WORDS, "hasattr", phase=Phase.RESULTS)
 def read_by_name(context: Context) -> None:
     """Tells of names that results and checkpoints do not have, where texts ask for them."""
     module = context.module
@@ -48,6 +51,8 @@ def read_by_name(context: Context) -> None:
                 unsure.append(name)
                 continue
             outcome = "is not there, so that this case never fits" if asked.outcome == NO_MATCH else asked.outcome
+            if (rule, name) == (RM604, CONFIG) and asked.outcome != LOOKED_UP:
+                outcome = DEPRECATED
             since = "2.51" if rule is RM604 else "2.7"
             message = f"{of}.{name} {outcome} on Ray >= {since}."
             if rule is RM604 and name != "log_dir":
@@ -57,6 +62,20 @@ def read_by_name(context: Context) -> None:
             names = " or ".join(unsure)
             message = f"Where this asks for {names}: it {RAISES} on current Ray."
             context.manual(RM604 if unsure[0] in OF_RESULTS else RM308, asked.node, message, HERE)
+    for call in module.of_type(ast.Call):
+        if free_name(module, call.func) in PREPARED and _asks_for_config(module, call):
+            message = of_trainer(
+                f"result.{CONFIG} {DEPRECATED} on Ray >= 2.51, here too.", Source(module, call.args[0])
+            )
+            context.manual(RM604, call, message, OF_RESULTS[CONFIG])
+
+
+def _asks_for_config(module: Module, call: ast.Call) -> bool:
+    """Whether `hasattr()`, or `getattr()` with a default, is asked for what raises another error than they catch."""
+    is_whole = len(call.args) == PREPARED[free_name(module, call.func)] and not call.keywords
+    if not is_whole or module.constant(call.args[1]) != CONFIG:
+        return False
+    return _is_result(Source(module, call.args[0]))
 
 
 def _gone(asked: Asked) -> Iterator[tuple[Rule, str, str, str]]:

@@ -106,7 +106,8 @@ def _uncounted(module: Module, value: ast.expr) -> Iterator[Place]:
     else:
         for home, part in reached(module, value):
             if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Add, ast.Sub)):
-                yield from _added(home, [part.left, part.right])
+                divisor = _divisor(home, part)
+                yield from (place for place in _added(home, [part.left, part.right]) if not _rounds(*place, divisor))
 
 
 def _added(module: Module, terms: list[ast.expr]) -> Iterator[Place]:
@@ -114,6 +115,27 @@ def _added(module: Module, terms: list[ast.expr]) -> Iterator[Place]:
     others = [term for term in terms if not counts_rows(module, term)]
     if len(others) == 1 and module.constant(others[0]) not in (0, 1) and not _is_of_all(module, others[0]):
         yield module, others[0]
+
+
+def _divisor(module: Module, part: ast.BinOp) -> ast.expr | None:
+    """What a sum is divided by and rounded: `(rows + batch - 1) // batch`."""
+    outer = module.parent_of[part]
+    while isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.Add, ast.Sub)):
+        part, outer = outer, module.parent_of[outer]
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.FloorDiv) and outer.left is part:
+        return outer.right
+    return None
+
+
+def _rounds(module: Module, term: ast.expr, divisor: ast.expr | None) -> bool:
+    """Whether what is added to a sum before it is divided makes a step more or less, and no number of them."""
+    if divisor is None:
+        return False
+    added, by = module.constant(term), module.constant(divisor)
+    if isinstance(added, int) and isinstance(by, int):
+        return added <= by
+    shown = ast.unparse(divisor)
+    return ast.unparse(term) in (shown, f"{shown} - 1", f"({shown} - 1)")
 
 
 def _is_of_all(module: Module, value: ast.expr) -> bool:

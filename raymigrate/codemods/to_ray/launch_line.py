@@ -9,6 +9,8 @@ from pathlib import Path
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.python_commands import UNKNOWN
 
+OF_ACCELERATE = ("accelerate ", "accelerate-launch ")
+OF_ACCELERATE_MODULE = lazy_regex(r"python[\d.]* -m accelerate\.")
 SECRETS = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD")
 # What a launcher or the user gives each process, and Ray gives its workers itself.
 OF_LAUNCHERS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE"})
@@ -44,7 +46,7 @@ class Launch:
     @property
     def may_read_file(self) -> bool:
         """Whether its launcher reads a file of accelerate: those of torch and of DeepSpeed do not."""
-        return self.text.startswith("accelerate ")
+        return self.text.startswith(OF_ACCELERATE) or OF_ACCELERATE_MODULE.match(self.text) is not None
 
     def names(self, settings: Path) -> bool:
         """Whether it names a file of accelerate, in its own folder or from one above it."""

@@ -37,13 +37,15 @@ MOST_BYTES_OF_NOTEBOOK = 5_000_000  # which holds what its cells show
 # The variables before a command: `ACCELERATE_USE_FSDP=1 torchrun train.py`.
 VARIABLES = r"""(?P<variables>(?:(?<![\w$-])[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&`"']*)[ \t]+)*)"""
 VARIABLE = lazy_regex(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
+# accelerate has three commands that launch (entry_points.txt of 1.15; commands/launch.py).
+MODULES = r"(?:torch\.distributed\.(?:launch|run)|accelerate\.commands\.launch)"
 LAUNCH = lazy_regex(
-    VARIABLES + r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)"
+    VARIABLES + rf"(?P<launcher>accelerate(?:\s+|-)launch|torchrun|python[\d.]*\s+-m\s+{MODULES}"
     r"|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
 PLAIN = lazy_regex(
-    VARIABLES + r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)"
+    VARIABLES + rf"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+{MODULES}\b)(?P<rest>[^\n|&;`]*)"
 )
 FILES_KEPT = 4096
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
@@ -301,7 +303,7 @@ def _launches_in_texts(file: Path, texts: Iterable[tuple[int, str]]) -> Iterator
             if is_plain and joined[joined.rfind("\n", 0, match.start()) + 1 :].lstrip().startswith("#"):
                 continue
             launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
-            flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
+            flags = _flags(words) if "accelerate" in launcher else _processes(_flags(words))
             flags = ({"m": ""} if "-m" in words[:2] else {}) if is_plain else flags
             line = text.count("\n", 0, joined.rfind("\n", 0, match.start()) + 1) + 1  # the first of a command
             variables = dict(VARIABLE.findall(match["variables"]))

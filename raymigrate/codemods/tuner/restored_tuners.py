@@ -26,6 +26,8 @@ OF_TRAINER = (
 )
 # Run on Ray 2.60: ValueError for a run of a function, "Unknown trainable" from fit() for one of the trainer itself.
 BY_NAME = "No trainable is called {name} today: Tuner.restore() raises a ValueError, or fit() a TuneError."
+# A TypeError of ray/tune/registry.py, register_trainable(): "Second argument must be convertable to Trainable".
+A_CLASS = "{name} itself is no trainable today: Tuner.restore() or fit() raises an error."
 NAMES = {trainer.rpartition(".")[2] for trainer in TRAINERS | TORCH_TRAINERS}
 SHIFTED = "The second argument of Tuner.restore() is the trainable today: this raises an error."
 OLD = OF_RESTORED[0]
@@ -47,7 +49,11 @@ def restored_tuners(context: Context) -> None:
         given_now = argument(call, 1, "trainable")
         if has_unpacking(call) or not is_none(given_now):
             name = module.constant(given_now)
-            if isinstance(name, bool):  # resume_unfinished= of Ray 2.0 to 2.2
+            classes = [source.module.qualified(source.node) for source in module.origins(given_now)]
+            gone = next((found for found in classes if found in TORCH_TRAINERS), None)
+            if gone is not None:
+                context.manual(RM420, call, A_CLASS.format(name=gone.rpartition(".")[2]), OF_TRAINER)
+            elif isinstance(name, bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
             elif isinstance(name, str) and name in NAMES and not _may_be_registered(module, name):
                 context.manual(RM420, call, BY_NAME.format(name=name), OF_TRAINER)

@@ -241,6 +241,8 @@ def _given(module: Module, target: ast.AST) -> list[ast.expr]:
 def _written(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return [item for item in node.elts if not isinstance(item, ast.Starred)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        return [keyword.value for keyword in node.keywords if keyword.arg is not None]
     return list(node.values) if isinstance(node, ast.Dict) else []
 
 

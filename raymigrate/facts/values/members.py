@@ -147,7 +147,7 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     given = [module.assigned(target) for target in targets]
-    found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
+    found = [Source(module, value) for node in given if (value := field_default(module, node)) is not None]
     varies = any(called_name(module, n) == "metaflow.Parameter" for n in given)
     return Behind(found, len(found) == len(targets) and not varies)
 
@@ -187,7 +187,7 @@ def is_empty(module: Module, base: ast.expr) -> bool:
     return module.qualified(named) in EMPTY_BASES or (isinstance(named, ast.Name) and named.id == "object")
 
 
-def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
+def field_default(module: Module, value: ast.expr | None) -> ast.expr | None:
     """The value of an attribute; where the body of a dataclass describes a field, its default."""
     name = called_name(module, value)
     if not isinstance(value, ast.Call) or name not in FIELDS:
