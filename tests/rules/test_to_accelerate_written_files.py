@@ -57,6 +57,9 @@ def test_files_that_follow_each_other_are_written_together() -> None:
 def test_no_other_process_reads_a_file_or_a_name_that_the_main_one_has() -> None:
     twice = "with open('a.txt', 'w') as f:\n    f.write('a')\nwith open('b.txt', 'w') as f:\n    f.write('b')\n"
     assert guarded(twice) in accelerated(IMPORTS, LOOP, twice).text
+    log = "path = Path('out') / 'a.txt'\nwith path.open('w') as f:\n    f.write('epoch')\n"
+    more = "with path.open('a') as f:\n    f.write('1')\n"
+    assert guarded(more) in accelerated(IMPORTS, log, LOOP, more).text
     assert is_said(EVERY, accelerated(IMPORTS, LOOP, twice, "print(f.closed)\n").messages)
     assert is_said(EVERY, accelerated(IMPORTS, LOOP, twice, "print(open('b.txt').read())\n").messages)
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes, shares_line
@@ -112,7 +113,11 @@ class PlainFiles(Side):
         if shares_line(found, block) or not self._is_for_one(found) or self._is_of_process(path):
             return None
         inside = {part for part in ast.walk(found) if isinstance(part, ast.Call)}
-        return None if is_read_back(self.module, path, (self.module.tree,), inside) else found
+        return None if is_read_back(self.module, path, (self.module.tree,), inside | self._writers) else found
+
+    @cached_property
+    def _writers(self) -> set[ast.Call]:
+        return set(written_files(self.module))
 
     def _around(self, call: ast.Call) -> ast.stmt | None:
         """The statement that a call is in: `with open(path, "w") as file:`, `json.dump(x, open(path, "w"))`."""
