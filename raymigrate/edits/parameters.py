@@ -21,6 +21,8 @@ def with_others(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters
     def named(parameter: cst.Param) -> cst.Param:
         old = parameter.name.value
         annotation = None if old in edit.unannotated else parameter.annotation
+        if old in edit.annotated:
+            annotation = cst.Annotation(cst.parse_expression(edit.annotated[old]))
         return parameter.with_changes(name=cst.Name(edit.renamed.get(old, old)), annotation=annotation)
 
     def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:

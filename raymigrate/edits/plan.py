@@ -142,6 +142,7 @@ class FunctionEdit:
         undefault: Parameters that lose their default value.
         renamed: Old to new names of parameters.
         unannotated: Parameters that lose their annotation, by their old names.
+        annotated: The annotations that such parameters get instead, as source, by their old names.
         without: Parameters that are taken away.
         body_start: Code to put before the first statement, after the docstring.
     """
@@ -153,6 +154,7 @@ class FunctionEdit:
     undefault: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
     unannotated: set[str] = field(default_factory=set)
+    annotated: dict[str, str] = field(default_factory=dict)
     without: set[str] = field(default_factory=set)
     body_start: list[Code] = field(default_factory=list)
 

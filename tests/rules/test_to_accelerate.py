@@ -431,8 +431,10 @@ def test_steps_that_a_checkpoint_began_are_those_of_all(begin: str, each: str, i
         "losses.to_csv('losses.csv')\n",
     ],
 )
-def test_files_that_every_process_would_write_are_told(written: str) -> None:
-    assert accelerated(LOOP, written).lines("RM857", Kind.MANUAL)
+def test_files_that_every_process_would_write_are_those_of_the_main_one(written: str) -> None:
+    outcome = accelerated(LOOP, written)
+    assert not outcome.lines("RM857", Kind.MANUAL)
+    assert "\nif accelerator.is_main_process:\n    " in outcome.text
 
 
 def test_optimizers_may_stand_between_the_functions_that_use_them() -> None:

@@ -106,3 +106,59 @@ def test_what_it_says_to_a_reader_chooses_nothing(said: str) -> None:
 )
 def test_a_text_that_something_else_gets_may_choose(more: str) -> None:
     assert "Accelerator()" in accelerated(LOOP, head=f"{ON_CPU}{more}\n").text
+
+
+SEEDS = "def seed(number):\n    torch.manual_seed(number)\n    {}torch.cuda.manual_seed_all(number)\n\n\nseed(1)\n"
+ASKED = "if torch.cuda.is_available():\n        "
+
+
+@pytest.mark.parametrize(
+    ("more", "stays"),
+    [
+        (SEEDS.format(""), True),
+        (SEEDS.format(ASKED), True),
+        (f"from torch import cuda\n{SEEDS.format('').replace('torch.cuda.', 'cuda.')}", True),
+        ("torch.cuda.empty_cache()\n", True),
+        (f"{SEEDS.format(ASKED)}torch.cuda.set_device(0)\n", False),
+        ("if torch.cuda.is_available():\n    torch.cuda.manual_seed(1)\n    data.move()\n", False),
+        ("if torch.cuda.is_available():\n    torch.cuda.manual_seed(1)\nelse:\n    data.move()\n", False),
+        ("print(torch.cuda.device_count())\n", False),
+    ],
+)
+def test_a_seed_of_gpus_puts_nothing_on_one(more: str, *, stays: bool) -> None:
+    assert ("Accelerator(cpu=True)" in accelerated(BARE, head=WITHOUT + more).text) is stays
+
+
+@pytest.mark.parametrize(("backend", "stays"), [("gloo", True), ("nccl", False)])
+def test_processes_of_gloo_stay_on_the_cpu_whatever_counts_them(backend: str, *, stays: bool) -> None:
+    work = f"""import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, DistributedSampler
+
+from job import data
+
+
+def work(rank, size):
+    dist.init_process_group("{backend}", rank=rank, world_size=size)
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    model = nn.parallel.DistributedDataParallel(nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    mean = torch.tensor([loss.item()])
+    dist.all_reduce(mean)
+
+
+if __name__ == "__main__":
+    size = torch.cuda.device_count()
+    mp.spawn(work, args=(size,), nprocs=size)
+"""
+    outcome = accelerated(head=work)
+    assert "accelerator.reduce(mean" in outcome.text, outcome.messages
+    assert ("Accelerator(cpu=True)" in outcome.text) is stays

@@ -109,3 +109,54 @@ def test_rows_and_steps_that_draw_from_one_generator_are_told(parts: dict[str, s
 )
 def test_other_data_is_not_told(parts: dict[str, str]) -> None:
     assert told(**parts) == []
+
+
+MODEL = "model = nn.Sequential(nn.Linear(3, 3){dropout})\n"
+MADE = """def make(config):
+    return BertModel(config)
+
+
+model = make(BertConfig())
+"""
+HELD = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bert = AutoModel.from_pretrained("bert")
+
+    def forward(self, rows):
+        return self.bert(rows).pooler_output
+
+
+model = Net()
+"""
+PLAIN = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Linear(3, 3)
+
+    def forward(self, rows):
+        return self.layer(rows)
+
+
+model = Net()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "is_told"),
+    [
+        ("model = BertModel(BertConfig())\n", True),
+        (MADE, True),
+        (HELD, True),
+        ("model = Ours()\n", True),  # not seen
+        (PLAIN, False),
+    ],
+)
+def test_an_imported_model_may_drop_wherever_it_is_made(model: str, *, is_told: bool) -> None:
+    imports = "from transformers import AutoModel, BertConfig, BertModel\nfrom torch.nn import Linear\n"
+    imports += "from ours import Ours\n"
+    script = imports + SCRIPT.replace(MODEL, model)
+    parts = {**USUAL, "row": "noisy(row)"}
+    outcome = converted(script.format(**parts), to_accelerate=True)
+    assert "accelerator.backward" in outcome.text
+    assert any("in the main process" in message for message in outcome.messages) is is_told

@@ -39,6 +39,28 @@ def test_settings_that_may_hold_a_mode_are_handed_on() -> None:
     assert f'**(data.settings if {MAIN} else {{**data.settings, "mode": "disabled"}})' in text
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "os.environ.get('WANDB_MODE', 'disabled')",
+        "os.getenv('WANDB_MODE', 'disabled')",
+        "data.mode or 'disabled'",
+        "{True: 'online', False: 'disabled'}[data.is_on]",
+    ],
+)
+def test_a_mode_that_a_setting_chooses_is_that_of_the_main_process(mode: str) -> None:
+    text = accelerated("import os\n", f"wandb.init(mode={mode})\n", LOOP, head=WANDB).text
+    assert f'wandb.init(mode={mode} if {MAIN} else "disabled")' in text
+
+
+@pytest.mark.parametrize(
+    "mode", ["'disabled'", "'online' if rank == 0 else 'disabled'", "('online', 'disabled')[rank > 0]"]
+)
+def test_a_mode_that_is_off_or_asks_for_the_process_stays(mode: str) -> None:
+    start = f"rank = int(os.environ.get('RANK', 0))\nwandb.init(mode={mode})\n"
+    assert '"disabled"' not in accelerated("import os\n", start, LOOP, head=WANDB).text
+
+
 def test_a_run_that_starts_before_there_is_an_accelerator_asks_the_environment() -> None:
     body = "".join(f"    {line}\n" for line in (HEAD.partition("device = ")[2] + LOOP).splitlines())
     imports, _, _ = HEAD.partition("device = ")

@@ -22,21 +22,98 @@ def is_said(what: str, messages: list[str]) -> bool:
     return any(message.startswith(what) for message in messages)
 
 
+GUARD = "if accelerator.is_main_process:\n"
+
+
+def guarded(block: str) -> str:
+    return GUARD + indent(block, "    ")
+
+
 @pytest.mark.parametrize(
-    ("write", "is_told"),
+    "write",
     [
-        ("Path('a.json').write_text(json.dumps({}))\n", True),
-        ("(Path('out') / 'a.bin').write_bytes(b'')\n", True),
-        ("frame.to_pickle('a.pkl')\n", True),
-        ("frame.to_csv(path_or_buf='a.csv')\n", True),
-        ("np.savetxt('a.txt', frame)\n", True),
-        ("text = frame.to_csv()\n", False),
-        ("text = frame.to_json(orient='records')\n", False),
+        "Path('a.json').write_text(json.dumps({}))\n",
+        "(Path('out') / 'a.bin').write_bytes(b'')\n",
+        "frame.to_pickle('a.pkl')\n",
+        "frame.to_csv(path_or_buf='a.csv')\n",
+        "np.savetxt('a.txt', frame)\n",
+        "pd.DataFrame({'loss': [loss.item()]}).to_csv('a.csv', index=False)\n",
+        "json.dump({'loss': loss.item()}, open('a.json', 'w'))\n",
+        "with open('a.json', 'w') as f:\n    json.dump({'loss': loss.item()}, f)\n",
+        "with Path('a.txt').open('a') as f:\n    for k, v in {}.items():\n        f.write(f'{k} {v:.2f}\\n')\n",
     ],
 )
-def test_what_writes_a_file_is_told(write: str, is_told: bool) -> None:
-    assert is_said(EVERY, accelerated(IMPORTS, FRAME, LOOP, write).messages) is is_told
-    assert is_said(EVERY, accelerated(IMPORTS, FRAME, "optimizer.zero_grad()\n", write, LOOP).messages) is is_told
+def test_plain_values_are_written_by_the_main_process(write: str) -> None:
+    outcome = accelerated(IMPORTS, FRAME, LOOP, write)
+    assert guarded(write) in outcome.text
+    assert not is_said(EVERY, outcome.messages)
+
+
+def test_files_that_follow_each_other_are_written_together() -> None:
+    writes = "frame.to_csv('a.csv')\nwith open('b.txt', 'w') as f:\n    f.write('done')\n"
+    assert guarded(writes) in accelerated(IMPORTS, FRAME, LOOP, writes).text
+
+
+def test_no_other_process_reads_a_file_or_a_name_that_the_main_one_has() -> None:
+    twice = "with open('a.txt', 'w') as f:\n    f.write('a')\nwith open('b.txt', 'w') as f:\n    f.write('b')\n"
+    assert guarded(twice) in accelerated(IMPORTS, LOOP, twice).text
+    log = "path = Path('out') / 'a.txt'\nwith path.open('w') as f:\n    f.write('epoch')\n"
+    more = "with path.open('a') as f:\n    f.write('1')\n"
+    assert guarded(more) in accelerated(IMPORTS, log, LOOP, more).text
+    assert is_said(EVERY, accelerated(IMPORTS, LOOP, twice, "print(f.closed)\n").messages)
+    assert is_said(EVERY, accelerated(IMPORTS, LOOP, twice, "print(open('b.txt').read())\n").messages)
+
+
+ROWS = """
+
+def rows():
+    for x, y in loader:
+        yield model(x)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "np.save('a.npy', model(x).detach().cpu().numpy())\n",
+        "np.save('a.npy', next(iter(loader)))\n",
+        "np.save('a.npy', np.random.rand(2))\n",
+        "with open('a.txt', 'w') as f:\n    for row in found:\n        f.write(str(row))\n",
+        "with open('a.txt', 'w') as f:\n    f.write(str(wanted(1)))\n    best = 1\nprint(best)\n",
+        "with open('a.txt', 'w') as f:\n    model.best = 1\n",
+        "for i in range(2):\n    with open('a.txt', 'w') as f:\n        if i:\n            break\n",
+        "frame.to_csv('a.csv'); print('saved')\n",
+    ],
+)
+def test_what_may_need_the_other_processes_is_told(write: str) -> None:
+    found = "from job import wanted\nfound = rows()\n"
+    outcome = accelerated(IMPORTS, FRAME, ROWS, found, LOOP, write)
+    assert is_said(EVERY, outcome.messages)
+    assert GUARD not in outcome.text
+
+
+def test_who_writes_in_a_script_of_several_processes_is_its_own_doing() -> None:
+    group = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
+    write = "Path(f'{dist.get_rank()}.json').write_text('{}')\n"
+    for script in (write, "frame.to_csv('a.csv')\n", "if wanted(1):\n    frame.to_csv('a.csv')\n"):
+        outcome = accelerated(IMPORTS, group, "from job import wanted\n", FRAME, LOOP, script)
+        assert GUARD not in outcome.text
+
+
+@pytest.mark.parametrize("text", ["text = frame.to_csv()\n", "text = frame.to_json(orient='records')\n"])
+def test_a_table_without_a_path_gives_the_text(text: str) -> None:
+    outcome = accelerated(IMPORTS, FRAME, LOOP, text)
+    assert not is_said(EVERY, outcome.messages)
+    assert GUARD not in outcome.text
+
+
+def test_what_is_written_before_the_accelerator_is_there_is_left() -> None:
+    early = "import json\njson.dump({}, open('a.json', 'w'))\n"
+    text = accelerated(LOOP, head=early + NATIVE).text
+    assert "accelerator.backward(loss)" in text
+    assert GUARD not in text
 
 
 @pytest.mark.parametrize(

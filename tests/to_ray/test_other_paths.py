@@ -8,7 +8,7 @@ from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
 
 SCRIPT = """
-import argparse, glob, logging, os, sys, torch, torchvision, wandb
+import argparse, glob, logging, mlflow, os, sys, torch, torchvision, wandb
 from pathlib import Path
 from PIL import Image
 from datasets import load_dataset
@@ -67,6 +67,13 @@ def converted(line: str, path: str = "") -> str:
         'data = os.path.abspath("rows")',
         'model.save_weights("weights/last")',
         "other = AutoModel.from_pretrained(args.model_path)",
+        'torch.save(model, "model.pt")\n    wandb.save("model.pt")',
+        'wandb.save("weights/*.pt", policy="end")',
+        'wandb.log_artifact("model.pt", name="model", type="model")',
+        'mlflow.log_artifacts("weights")',
+        'wandb.log({"rows": wandb.Image("rows.png")})',
+        'wandb.Artifact("model", type="model").add_file("model.pt")',
+        'wandb.Artifact("model", type="model").add_dir("weights/last")',
     ],
 )
 def test_workers_go_to_the_folder_of_the_driver(line: str) -> None:
@@ -99,6 +106,10 @@ def test_workers_go_to_the_folder_of_the_driver(line: str) -> None:
         'parts = "a/b".split("/")',
         'wandb.log({"train/loss": 1})',
         'wandb.init(project="a/b")',
+        'wandb.save("/data/model.pt")',
+        "wandb.log_artifact(model.artifact)",
+        'wandb.log({"rows": wandb.Image(model.rows, caption="a row")})',
+        'mlflow.log_metric("train/loss", 1)',
         'model.add_scalar("loss/train", 1)',
         'value = os.environ.get("A/B", "c/d")',
         'data = rows(Path(__file__).parent / "rows.csv")',

@@ -86,10 +86,14 @@ def _is_without_mode(module: Module, unpacked: ast.expr) -> bool:
 def is_disabled(module: Module, call: ast.Call) -> bool:
     """Whether a `wandb.init()` says itself in which processes its run is disabled, or that it is so in all.
 
-    `mode="disabled" if args.debug else "online"` says neither: the run is kept in all processes, or in none.
+    `mode="disabled" if args.debug else "online"` says neither: the run is kept in all processes, or in none. So does
+    `mode=os.environ.get("WANDB_MODE", "disabled")`.
     """
     parts = [part for keyword in call.keywords if keyword.arg in ("mode", None) for part in ast.walk(keyword.value)]
     tests = [part.test for part in parts if isinstance(part, ast.IfExp)]
+    own = keyword_argument(call, "mode")
+    inside = ast.walk(own) if own is not None else ()
+    tests += [part for part in inside if isinstance(part, (ast.Call, ast.BoolOp, ast.Subscript))]
     is_named = any(isinstance(part, ast.Constant) and part.value == "disabled" for part in parts)
     return is_named and (not tests or any(_asks_for_process(module, test) for test in tests))
 

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, p
 from raymigrate.codemods.to_accelerate.lowered import is_read_above, lines_of_devices
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.own_imports import CLASS, is_annotated
 from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -315,10 +316,11 @@ class Access(Side):
         if not parameter:
             given = function.args
             has_defaults = bool(given.defaults or given.vararg or given.kwonlyargs or given.kwarg)
-            added = f"*, {NAME}" if has_defaults else NAME
+            named = f"{NAME}: {CLASS}" if is_annotated(self.module, function, self.owner) else NAME
+            added = f"*, {named}" if has_defaults else named
             changes.edits.append(lambda: self._add_parameter(changes, function, added))
             for call in calls:
-                self._add_argument(changes, call, in_order=added == NAME)
+                self._add_argument(changes, call, in_order=not has_defaults)
             return
         changes.edits.append(lambda: self._rename_parameter(changes, function, parameter))
         values = {call: self.variables.argument_for(call, function, parameter) for call in calls}
@@ -351,6 +353,8 @@ class Access(Side):
         edit = changes.context.plan.function(function)
         edit.renamed[parameter] = NAME
         edit.unannotated.add(parameter)  # it said what a device is
+        if is_annotated(self.module, function, self.owner):
+            edit.annotated[parameter] = CLASS
 
     def _rename(self, changes: Changes, call: ast.Call, parameter: str) -> None:
         changes.edits.append(lambda: changes.context.plan.call(call).rename.update({parameter: NAME}))

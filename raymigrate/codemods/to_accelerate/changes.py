@@ -104,7 +104,7 @@ class Changes:
 
     def _check_alone(self, statement: ast.stmt) -> None:
         """Refuses to change what stands around a statement that shares its line with others."""
-        if any(_shares_line(statement, block) for block in blocks(self.module.parent_of[statement])):
+        if any(shares_line(statement, block) for block in blocks(self.module.parent_of[statement])):
             raise Refusal(
                 statement,
                 f"{own_lines(self.context.module, statement)} holds several statements; put each on its own line",
@@ -315,7 +315,7 @@ class Changes:
         return accepted is None or (finding.code, finding.message, text) in accepted
 
 
-def _shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+def shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
     """Whether another statement of a block, of perhaps thousands, stands on the line where a statement starts."""
     first = bisect_left(block, statement.lineno, key=lambda other: other.end_lineno or 0)
     on_line = takewhile(lambda other: other.lineno <= statement.lineno, islice(block, first, None))

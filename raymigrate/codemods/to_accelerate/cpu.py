@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, last_name
 
 # What a script says that has to do with other devices than the CPU.
@@ -20,6 +21,10 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 # Packages whose models stay where they are until they are moved.
 MODELS_ON_CPU = ("torch.nn.", "torchvision.models.", "transformers.", "peft.", "timm.")
 CHOOSING = ("torch.set_default", "torch.accelerator", "torch.cuda", "torch.backends.mps")
+# What is for the GPUs that there are, and trains on none of them.
+HARMLESS = frozenset(f"torch.cuda.{name}" for name in ("manual_seed", "manual_seed_all", "empty_cache", "synchronize"))
+AVAILABLE = "torch.cuda.is_available"
+COUNT = "torch.cuda.device_count"
 GROUP = "torch.distributed.init_process_group"
 SAYING = frozenset({"print", "debug", "info", "warning", "log", "write", "echo"})
 OF_WRAPPER = frozenset({"device_ids", "output_device"})  # arguments of DistributedDataParallel
@@ -101,7 +106,8 @@ class Cpu(Side):
 
     def _speaks_of_others(self) -> bool:
         """Whether something may put the training on another device."""
-        if any(reference.qualified.startswith(CHOOSING) for reference in self.module.references):
+        choosing = (reference for reference in self.module.references if reference.qualified.startswith(CHOOSING))
+        if any(reference.node not in self._harmless for reference in choosing):
             return True
         is_distributed = any(self.module.references_within("torch.distributed"))
         if is_distributed and (not self._backends or any(backend != "gloo" for backend in self._backends)):
@@ -110,13 +116,32 @@ class Cpu(Side):
             return True
         return any(OTHER_DEVICES.search(word) for word in self._words())
 
+    @cached_property
+    def _harmless(self) -> frozenset[ast.AST]:
+        """The code that names functions for GPUs and chooses none to train on: `torch.cuda.manual_seed_all(seed)`."""
+        found = [reference.node for reference in self.module.references if self._is_harmless(reference)]
+        return frozenset(part for node in found for part in ast.walk(node))
+
+    def _is_harmless(self, reference: Reference) -> bool:
+        if reference.qualified == COUNT:
+            return bool(self._backends)  # the number of processes
+        if reference.qualified != AVAILABLE:
+            return reference.qualified in HARMLESS
+        asked = self.module.calling(reference.node)
+        condition = self.module.parent_of[asked] if asked is not None else None
+        if not isinstance(condition, ast.If):
+            return False
+        steps = [step.value for step in condition.body if isinstance(step, ast.Expr)]
+        is_plain = len(steps) == len(condition.body) and not condition.orelse
+        return is_plain and all(called_name(self.module, step) in HARMLESS for step in steps)
+
     def _words(self) -> Iterator[str]:
         """The names and texts in which a script would speak of a device, less those that stand for the CPU."""
         for name in self.module.of_type(ast.Name):
-            if not (is_called_device(name.id) and self._is_cpu(name)):
+            if name not in self._harmless and not (is_called_device(name.id) and self._is_cpu(name)):
                 yield name.id
         for attribute in self.module.of_type(ast.Attribute):
-            if self.module.qualified(attribute) != "torch.device":
+            if attribute not in self._harmless and self.module.qualified(attribute) != "torch.device":
                 yield attribute.attr
         for parameter in self.module.of_type(ast.arg):
             if not self._gets_cpu(parameter):

@@ -18,6 +18,9 @@ from raymigrate.facts.values import argument
 
 WITH_DROPOUT = ("Transformer", "MultiheadAttention")  # layers of torch that drop by default, or are given a rate
 
+# Packages whose models may drop, wherever one is made: in a function that gives it, or for an attribute of a class.
+OF_MODELS = ("transformers.", "peft.", "timm.", "sentence_transformers.", "diffusers.", "torchvision.models.")
+
 
 def tell_draws(changes: Changes, training: Training, loaders: Collection[Variable], loops: list[Loop]) -> None:
     """Plans the findings.
@@ -105,8 +108,12 @@ def _holds_dropout(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
         if not isinstance(part, ast.Call):
             continue
         definition, name = module.definition(part.func), module.qualified(part.func)
-        if definition is not None and _holds_dropout(module, definition, seen):
-            return True
-        if definition is None and name is not None and not name.startswith("torch.") and part is node:
+        if definition is not None and not isinstance(definition, ast.alias):
+            if _holds_dropout(module, definition, seen):
+                return True
+            continue
+        if name is None:
+            continue
+        if name.startswith(OF_MODELS) or (part is node and not name.startswith("torch.")):
             return True  # a model of a library
     return False

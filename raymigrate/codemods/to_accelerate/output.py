@@ -1,13 +1,13 @@
 """What a script prints and saves: the main process alone does so."""
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.log_lines import prints
+from raymigrate.codemods.to_accelerate.plain_files import PlainFiles
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -15,9 +15,7 @@ from raymigrate.codemods.to_accelerate.together import Together
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
-from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.folders.read_back import path_keys
-from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.torch.gradients import switches_gradients_off
@@ -31,15 +29,9 @@ NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
 BARRIER = "torch.distributed.barrier"  # which becomes that
-EVERY_WRITES = "Every process of a distributed run writes this file."
-EVERY_REMOVES = (
-    "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
-    " or take away what the main process has written since."
-)
 TOO_EARLY = "A process that comes here first reads a {} that the main one has not written yet."
 PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 WAIT_FIRST = f"Call {WAIT} before, where all processes come."
-BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
 # Packages whose functions take a wrapped model as it is.
 KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
@@ -68,6 +60,7 @@ class Output(Side):
         super().__init__(training)
         self.processes = processes
         self.together = Together(training)
+        self.files = PlainFiles(training, processes)
 
     # -- the model -----------------------------------------------------------------------------
 
@@ -318,18 +311,7 @@ class Output(Side):
         for call in self.training.method_calls("save_pretrained"):
             if self._is_early(call, changes, access) and not self._read_back(call):
                 self._save_pretrained(changes, call)
-        told = dict.fromkeys(written_files(self.module), EVERY_WRITES)
-        told |= dict.fromkeys(self._removals(), EVERY_REMOVES)
-        for call, message in told.items():
-            is_there = access.order.holds(call) or access.reaches(call)
-            if is_there and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
-                changes.manual(RM857, call, message, BY_MAIN)
-
-    def _removals(self) -> Iterator[ast.Call]:
-        """The calls that remove or move files which the other processes know too."""
-        for call in self.module.of_type(ast.Call):
-            if removes_files(self.module, call) and not any(is_own_path(self.module, path) for path in call.args):
-                yield call
+        self.files.write(changes, access)
 
     def _is_early(self, save: ast.Call, changes: Changes, access: Access) -> bool:
         """Whether all processes would write something before the models are prepared, with the Accelerator there."""

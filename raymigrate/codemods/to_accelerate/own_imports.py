@@ -2,8 +2,11 @@
 
 import ast
 
+from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.import_places import needs_at_once
 from raymigrate.facts.syntax.module import Module
+
+CLASS = "Accelerator"
 
 
 def import_place(module: Module, owner: ast.AST) -> ast.stmt | None:
@@ -16,6 +19,22 @@ def import_place(module: Module, owner: ast.AST) -> ast.stmt | None:
     if not isinstance(owner, ast.FunctionDef) or needs_at_once(module, "torch"):
         return None
     return next((statement for statement in owner.body if _is_of_torch(statement)), None)
+
+
+def is_annotated(module: Module, function: ast.FunctionDef, owner: ast.AST) -> bool:
+    """Whether a function says of what class its parameters are, and can see that of the Accelerator.
+
+    Args:
+        module: The module.
+        function: The function.
+        owner: The function in which the Accelerator is made, or the module.
+    """
+    given = function.args
+    parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    if parameters and isinstance(module.parent_of[function], ast.ClassDef) and not is_static(function):
+        del parameters[0]
+    is_seen = import_place(module, owner) is None
+    return is_seen and bool(parameters) and all(each.annotation is not None for each in parameters)
 
 
 def _is_of_torch(statement: ast.stmt) -> bool:

@@ -190,7 +190,7 @@ class Trackers(Side):
                 changes.hoist(part, name)
             if parts:
                 changes.put_into([statement], head)
-        for group in self._neighbours([statement for statement, parts in shared.items() if not parts]):
+        for group in self.neighbours([statement for statement, parts in shared.items() if not parts]):
             changes.put_into(group, head)
 
     def _run_by_all(self, statement: ast.stmt) -> list[ast.expr]:
@@ -205,15 +205,3 @@ class Trackers(Side):
         if not isinstance(node, ast.Call):
             return False
         return self.variables.called(node) is not None or bool(self.variables.of(node.func) & set(self.training.models))
-
-    def _neighbours(self, statements: list[ast.stmt]) -> list[list[ast.stmt]]:
-        """Statements that follow each other in one block, together."""
-        groups: list[list[ast.stmt]] = []
-        for statement in sorted(statements, key=self.module.start):
-            block = self.module.block_of(statement)
-            last = groups[-1][-1] if groups else None
-            if last is not None and last in block and block.index(statement) == block.index(last) + 1:
-                groups[-1].append(statement)
-            else:
-                groups.append([statement])
-        return groups

@@ -43,6 +43,7 @@ TAKES_PATHS = (
     *("os.makedirs", "os.mkdir", "os.listdir", "os.walk", "os.scandir", "os.remove", "os.rename", "os.replace"),
     *("shutil.", "glob.", "pathlib.Path", "PIL.Image.open", "cv2.im", "h5py.File", "torchaudio.load", "soundfile."),
     *("torchvision.datasets.", "torchvision.utils.save_image", "torch.utils.tensorboard.", "tensorboardX."),
+    *("wandb.save", "wandb.log_artifact", "mlflow.log_artifact"),  # log_artifacts() too
 )
 WRITERS = (  # without an argument they write below "runs"
     *("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"),
@@ -58,6 +59,7 @@ OF_HUB = ("huggingface_hub.",)  # whose file names are those of a repository
 MAY_TAKE_PATHS = (
     *("torch.hub.", "torch.jit.", "torch.load", "torch.save", "torch.distributed.checkpoint."),
     *("numpy.load", "numpy.save", "numpy.fromfile", "numpy.genfromtxt", "numpy.memmap"),
+    *("wandb.Image", "wandb.Audio", "wandb.Video"),
 )
 TAKES_NONE = (
     *("re.", "time.", "datetime.", "logging.", "typing.", "argparse.", "dataclasses.", "random.", "warnings.", "json."),
@@ -66,7 +68,9 @@ TAKES_NONE = (
     *("requests.", "accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml."),
     "bitsandbytes.",
 )
-METHODS = lazy_regex(r"_?(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
+METHODS = lazy_regex(
+    r"_?(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?|add_(?:file|dir)|log_artifacts?"
+)
 ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen itself", "takes names of the Hub"
 
 

@@ -30,9 +30,8 @@ TO_PATHS = frozenset({"write_text", "write_bytes", "save_to_json", "to_json_file
 def written_files(module: Module) -> Iterator[ast.Call]:
     """The calls that write a file, less torch.save()."""
     for call in module.of_type(ast.Call):
-        if called_name(module, call) in WRITERS or writes_by_method(call):
+        if called_name(module, call) in WRITERS or writes_by_method(call) or opens_file(module, call):
             yield call
-    yield from (call for call in module.named_calls("open") if opens_to_write(module, call))
 
 
 def writes_by_method(call: ast.Call) -> bool:
@@ -42,6 +41,25 @@ def writes_by_method(call: ast.Call) -> bool:
     if call.func.attr in TABLES:
         return bool(call.args) or any(keyword.arg in (*OF_TABLES, None) for keyword in call.keywords)
     return call.func.attr in TO_PATHS
+
+
+def written_path(module: Module, call: ast.Call) -> ast.expr | None:
+    """The path of a file that a call of `written_files` writes; None where it is not seen.
+
+    Args:
+        module: The module.
+        call: The call.
+    """
+    name = called_name(module, call)
+    if name in WRITERS:
+        is_second = name in ("joblib.dump", "torchvision.utils.save_image")
+        return argument(call, 1 if is_second else 0, *("file", "fname", "filename", "fp"))
+    if not isinstance(call.func, ast.Attribute) or module.qualified(call.func) is not None:
+        return argument(call, 0, "file", "filename")
+    if call.func.attr in TABLES:
+        return argument(call, 0, *OF_TABLES)
+    is_of_path = call.func.attr in ("open", "write_text", "write_bytes")
+    return call.func.value if is_of_path else argument(call, 0)
 
 
 def opens_to_write(module: Module, call: ast.Call) -> bool:
