@@ -368,12 +368,12 @@ def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
     else:
         values = list(sources(module, node))
     found = {_source_carries(module, value, seen) for value in values if value is None or value not in seen}
-    return True if True in found else None if None in found or not found else False
+    return True if True in found else None if None in found or not values else False
 
 
 def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -> bool | None:
-    if node is None:
-        return None
+    if node is None or is_none(node):
+        return None if node is None else False
     seen.add(node)
     method = class_method(module, node)
     if method is not None and isinstance(node, ast.Call):
@@ -392,7 +392,8 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
         for trainer in _but_none(module, fit.func.value):
             assert isinstance(trainer, ast.Call)
             keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
-            unknown = None in keywords or "resume_from_checkpoint" in keywords
             has_one = module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer)
-            given_to_trainers.add(None if unknown and not has_one else has_one)
+            resumed = keywords.get("resume_from_checkpoint")
+            took_over = resumed is not None and _carries(module, resumed, seen)
+            given_to_trainers.add(has_one or (None if None in keywords else took_over))
     return given_to_trainers.pop() if len(given_to_trainers) == 1 else None
