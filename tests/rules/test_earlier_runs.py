@@ -36,6 +36,13 @@ HANDED_OVER = {
     "of the best ones": FIRST + SECOND.format("result.best_checkpoints[0][0]"),
     "without datasets": "result = HuggingFaceTrainer(init, scaling_config=scaling).fit()\n"
     "HuggingFaceTrainer(init, scaling_config=scaling, resume_from_checkpoint=result.checkpoint).fit()\n",
+    "of the run before": "last = None\nfor epoch in range(3):\n    result = "
+    + SECOND.format("last")
+    + "    last = result.checkpoint\n",
+    "a lambda": FIRST + SECOND.format("result.checkpoint").replace("(init,", "(lambda a, b, **c: init(a, b, **c),"),
+    "a function in partial()": "from functools import partial\n"
+    + FIRST
+    + SECOND.format("result.checkpoint").replace("(init,", "(partial(init, rate=1),"),
     "in a function": f"{FIRST}def go_on(last=None):\n    return {SECOND.format('last')}\ngo_on(result.checkpoint)\n",
     "in place of the init function": FIRST.replace("(init,", "(other_init,").replace(
         "result =", "def other_init(a, b, **c):\n    return Trainer(make(), train_dataset=a)\n\nresult ="
@@ -46,6 +53,11 @@ HANDED_OVER = {
 TOLD = {
     "of a folder": SECOND.format("Checkpoint.from_directory('old')"),
     "a parameter": f"{FIRST}def go_on(last):\n    return {SECOND.format('last')}",
+    "one of several": f"{FIRST}for last in (result.checkpoint, *others):\n    {SECOND.format('last')}",
+    "one that is loaded, or of a result": f"{FIRST}last = job.load()\nlast = last or result.checkpoint\n"
+    + SECOND.format("last"),
+    "one of the command line, or of a result": f"{FIRST}last = result.checkpoint\nif job.args:\n"
+    f"    last = Checkpoint.from_directory(job.args[0])\n{SECOND.format('last')}",
     "a folder or a result": f"{FIRST}{SECOND.format('result.checkpoint if result.metrics else Checkpoint(folder)')}",
     "of a trainer that stays": "result = HuggingFaceTrainer(**given).fit()\n" + SECOND.format("result.checkpoint"),
     "of a trainer with a preprocessor, which the second one took over": FIRST.replace(

@@ -17,6 +17,7 @@ from raymigrate.codemods.transformers_trainer.guide_form import GuideFunction
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT, Layout, carries_preprocessor, layout, trainers_behind
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, sources
 
 ARGUMENT = "resume_from_checkpoint"
@@ -51,7 +52,7 @@ def _is_written_by_converted(context: Context, call: TrainerCall, checkpoint: as
     """Whether a checkpoint, where there is one, is of trainers that were converted before, or of the trainer itself."""
     module = context.module
     found = [source for source in sources(module, checkpoint) if not is_none(source)]
-    trainers = [trainers_behind(module, source) for source in found if layout(module, source) is Layout.NESTED]
+    trainers = [trainers_behind(module, source) for source in found if _is_of_result(module, source)]
     return (
         bool(found)
         and len(trainers) == len(found)
@@ -63,7 +64,13 @@ def _is_written_by_converted(context: Context, call: TrainerCall, checkpoint: as
     )
 
 
+def _is_of_result(module: Module, source: ast.expr) -> bool:
+    """Whether a value is taken from the result of such a trainer; of a loop over several not all may be seen."""
+    return not isinstance(source, ast.Name) and layout(module, source) is Layout.NESTED
+
+
 def _may_read_it_itself(function: TrainFunction) -> bool:
     """Whether the init function may ask for the checkpoint, which get_checkpoint() does not give it any more."""
-    module = function.body_module
-    return function.body is None or any(reference.qualified in GET_CHECKPOINT for reference in module.references)
+    module, given = function.body_module, function.given
+    is_seen = function.body is not None or isinstance(given, ast.Lambda) or bool(function.call.functions)
+    return not is_seen or any(reference.qualified in GET_CHECKPOINT for reference in module.references)
