@@ -45,12 +45,12 @@ NOTE = f"What read the preprocessor from a checkpoint can take it itself; {KEPT_
 
 def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
     """Converts `datasets`, `preprocessor` and the configuration of a TransformersTrainer call."""
-    if call.datasets.node is None:
+    if function.handed and not (function.uses_ray_data and function.counts_rows):
         _hand_over(context, function, function.handed)
+    if call.datasets.node is None:
         return
     edit = context.plan.call(call.node)
     if not function.uses_ray_data:
-        _hand_over(context, function, function.handed)
         if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; dropped."):
             edit.remove |= {"datasets", "preprocessor"}
         return
@@ -71,8 +71,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         counted = "Workers cannot tell how many training rows there are; now they are given the number"
         kept = "; to count them and for each epoch they would be mapped anew, now once" if once else ""
         context.converts(RM107, call.datasets.node, f"{counted}{evaluation}{kept}.")
-    counts = _counts(function, datasets) if function.counts_rows else {}
-    _hand_over(context, function, {**counts, **function.handed})
+        _hand_over(context, function, {**_counts(function, datasets), **function.handed})
     # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
     is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
     if function.splits_train_only and is_read and leaves_split_open(context, call):
@@ -248,8 +247,6 @@ def _hand_over(context: Context, function: TrainFunction, entries: dict[str, Cod
         function: The training function, which takes them out again.
         entries: Their values, by their keys.
     """
-    if not entries:
-        return
     call = function.call
     config = call.arguments.get("trainer_init_config")
     edit = context.plan.call(call.node)
