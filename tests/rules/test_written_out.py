@@ -60,6 +60,28 @@ show.trainers[show()] = TransformersTrainer(init, trainer_init_config={"rate": s
 """,
         "scaling_config=ScalingConfig(num_workers=show.workers)",
     ),
+    "attributes and entries that others only read meanwhile": (
+        """
+def main(options, sizes):
+    kwargs = dict(scaling_config=ScalingConfig(num_workers=options.workers), trainer_init_config={"size": sizes["b"]})
+    other = sizes["a"]
+    show(options.rate, other)
+    return TransformersTrainer(init, datasets={"train": data}, **kwargs)
+""",
+        "scaling_config=ScalingConfig(num_workers=options.workers)",
+    ),
+    "of a module, which functions only read": (
+        """
+options = show.parser.parse_args()
+def rows():
+    return data.limit(options.rows)
+
+kwargs = dict(trainer_init_per_worker=init, scaling_config=ScalingConfig(num_workers=options.workers))
+few = rows()
+trainer = TransformersTrainer(datasets={"train": few}, **kwargs)
+""",
+        "scaling_config=ScalingConfig(num_workers=options.workers)",
+    ),
     "AccelerateTrainer": (
         """
 kwargs = dict(train_loop_per_worker=loop, scaling_config=ScalingConfig(num_workers=2))
@@ -69,6 +91,7 @@ trainer = AccelerateTrainer(accelerate_config={"mixed_precision": "no"}, **kwarg
     ),
 }
 OWN = "kwargs = dict(trainer_init_per_worker=init)\n"
+OF_OPTIONS = "kwargs = dict(trainer_init_per_worker=init, trainer_init_config={'rate': options.rate})\n"
 TRAINER = "trainer = TransformersTrainer(**kwargs)\n"
 TOLD = {
     "what is copied, and changes in between": (
@@ -112,6 +135,20 @@ TOLD = {
     "a global that a function sets": (
         "def load():\n    global data\n    data = 1\n\n\n"
         f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\nload()\n{TRAINER}"
+    ),
+    "an attribute that is set": f"options = show()\n{OF_OPTIONS}options.rate = 2\n{TRAINER}",
+    "an entry that is set": (
+        "options = show()\nkwargs = dict(trainer_init_per_worker=init, trainer_init_config={'rate': options['rate']})\n"
+        f"options['rate'] = 2\n{TRAINER}"
+    ),
+    "an attribute of what is handed on": f"options = show()\n{OF_OPTIONS}show(options)\n{TRAINER}",
+    "an attribute of what is handed on in the same statement": (
+        "options = show()\nkwargs = dict(trainer_init_config={'rate': options.rate})\n"
+        "trainer = show(options), TransformersTrainer(init, **kwargs)\n"
+    ),
+    "an attribute of what has methods that are called": f"options = show()\n{OF_OPTIONS}options.load()\n{TRAINER}",
+    "an attribute that a function may set": (
+        f"options = show()\ndef load():\n    options.rate = 2\n\n{OF_OPTIONS}load()\n{TRAINER}"
     ),
     "the name of an exception": (
         f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\ntry:\n    show()\nexcept OSError as data:\n"

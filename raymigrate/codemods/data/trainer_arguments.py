@@ -45,6 +45,8 @@ NOTE = f"What read the preprocessor from a checkpoint can take it itself; {KEPT_
 
 def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
     """Converts `datasets`, `preprocessor` and the configuration of a TransformersTrainer call."""
+    if function.handed and not (function.uses_ray_data and function.counts_rows):
+        _hand_over(context, function, function.handed)
     if call.datasets.node is None:
         return
     edit = context.plan.call(call.node)
@@ -69,7 +71,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         counted = "Workers cannot tell how many training rows there are; now they are given the number"
         kept = "; to count them and for each epoch they would be mapped anew, now once" if once else ""
         context.converts(RM107, call.datasets.node, f"{counted}{evaluation}{kept}.")
-        _hand_over_counts(context, function, datasets)
+        _hand_over(context, function, {**_counts(function, datasets), **function.handed})
     # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
     is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
     if function.splits_train_only and is_read and leaves_split_open(context, call):
@@ -223,33 +225,44 @@ def _can_stand_twice(call: TrainerCall) -> bool:
     return call.datasets.keys is not None and all(is_plain(value) for value in call.datasets.keys.values())
 
 
-def _hand_over_counts(context: Context, function: TrainFunction, name: str | None) -> None:
-    """Adds the number of training rows to the configuration of the workers, who cannot count a shard."""
+def _counts(function: TrainFunction, name: str | None) -> dict[str, Code]:
+    """What tells the workers how many training rows there are, since they cannot count a shard; by its keys."""
     call, keys = function.call, function.call.datasets.keys
-    entries: dict[str, str] = {}
-    parts: dict[str, Part] = {}
+    entries: dict[str, Code] = {}
     if call.datasets.may_have("train"):
-        train = f'{name}["train"]'
-        if name is None and keys is not None:
-            train, parts["train"] = "$train", keys["train"]
         may_lack = f' if "train" in {name} else None' if call.datasets.may_be_none else ""
-        entries[function.rows_key] = f"{train}.count(){may_lack}"
+        entries[function.rows_key] = Code(f'{name}["train"].count(){may_lack}')
+        if name is None and keys is not None:
+            entries[function.rows_key] = Code("$train.count()", {"train": keys["train"]})
     if keys is None:
-        entries[function.evaluation_key] = f'"evaluation" in {name}'
+        entries[function.evaluation_key] = Code(f'"evaluation" in {name}')
+    return entries
+
+
+def _hand_over(context: Context, function: TrainFunction, entries: dict[str, Code]) -> None:
+    """Adds entries to the configuration of the workers.
+
+    Args:
+        context: The module.
+        function: The training function, which takes them out again.
+        entries: Their values, by their keys.
+    """
+    call = function.call
     config = call.arguments.get("trainer_init_config")
     edit = context.plan.call(call.node)
     if config is not None and _may_have_any_key(function, config):
         listed = " and ".join(f'"{key}"' for key in entries)
         context.note(RM107, config, f"This configuration gets {listed}: it must have no entry of its own by that name.")
     if isinstance(config, ast.Dict):
-        for key, source in entries.items():
-            context.plan.dict_entry(config, key, source, **parts)
+        for key, value in entries.items():
+            context.plan.dict_entry(config, key, value.template, **value.parts)
         return
     if isinstance(config, ast.Call) and not config.args and ast.unparse(config.func) == "dict":
-        for key, source in entries.items():
-            context.plan.call(config).set(key, source, **parts)
+        for key, value in entries.items():
+            context.plan.call(config).set(key, value.template, **value.parts)
         return
-    source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
+    source = ", ".join(f'"{key}": {value.template}' for key, value in entries.items())
+    parts = {name: part for value in entries.values() for name, part in value.parts.items()}
     if config is None or is_none(config):
         edit.set("train_loop_config", f"{{{source}}}", **parts)
     else:

@@ -101,7 +101,7 @@ BATCHES = """\
 """
 
 RESUME = """
-{checkpoint} = ray.train.get_checkpoint()
+{checkpoint} = ray.train.get_checkpoint(){otherwise}
 if {checkpoint}:
     with {checkpoint}.as_directory() as {folder}:
         {trainer}.train(resume_from_checkpoint=os.path.join({folder}, "checkpoint"))

@@ -12,10 +12,10 @@ from functools import cached_property
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
 from raymigrate.codemods.shared.already_there import first_of_blocks, same_definition
+from raymigrate.codemods.shared.docstrings import adapt_docstring
 from raymigrate.codemods.shared.handed_keys import free_key
 from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.callers import is_taken_elsewhere
 from raymigrate.facts.projects.helpers import Helper
@@ -58,6 +58,8 @@ class TrainFunction:
         self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} and {callback}
         self.keeps_loss_mean = False  # whether the Trainer is told to take the mean that the model computes
         self.counts_rows = True  # whether the workers get the number of training rows
+        self.handed: dict[str, Code] = {}  # what else they get with the configuration, by its keys
+        self.otherwise = ""  # what the function starts from until its own run has a checkpoint
         self.splits_train_only = True
 
     @property
@@ -284,8 +286,19 @@ class TrainFunction:
         lines += "".join(f"{line.format(trainer=trainer, callback=callback)}\n" for line in self.before_training)
         lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
-        checkpoint, folder = self._local("checkpoint"), self._local("checkpoint_dir")
-        return lines + emitted.RESUME.format(trainer=trainer, checkpoint=checkpoint, folder=folder)
+        names = {"checkpoint": self._local("checkpoint"), "folder": self._local("checkpoint_dir")}
+        return lines + emitted.RESUME.format(trainer=trainer, otherwise=self.otherwise, **names)
+
+    def start_from(self, key: str, checkpoint: Code) -> None:
+        """Hands over a checkpoint of an earlier run, from which the function starts.
+
+        Args:
+            key: The key under which the configuration takes it to the workers.
+            checkpoint: The checkpoint, or None.
+        """
+        name = self._local(key)
+        self.handed[key], self.otherwise = checkpoint, f" or {name}"
+        self.start.append(f'{name} = {self._config_name()}.pop("{key}")')
 
     def _hand_over_data(self, trainer: str) -> str:
         """Lines that let the built Trainer read this worker's data."""
@@ -307,7 +320,7 @@ class TrainFunction:
         edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
         start = "\n".join([*self.start, self._datasets()]).strip("\n")
         edit.body_start.append(Code(f"{self._local_imports(init, start)}{start}\n"))
-        self._adapt_docstring(init)
+        adapt_docstring(self.context, init, self.dataset_parameters)
         last = init.body[-1]
         assert isinstance(last, ast.Return) and last.value is not None
         finish = plan.statement(last)
@@ -323,18 +336,6 @@ class TrainFunction:
         imported = {name for name in LOCAL if any(binding.qualified == name for binding in local.get(name, ()))}
         lines = [f"{line}\n" for name, line in LOCAL.items() if name in imported and f"{name}." in start]
         return "".join([*lines, "\n"]) if lines else ""
-
-    def _adapt_docstring(self, init: ast.FunctionDef) -> None:
-        """Takes out what the docstring says of the datasets and of the Trainer that is returned."""
-        first = init.body[0]
-        if ast.get_docstring(init) is None or not isinstance(first, ast.Expr):
-            return
-        literal = self.module.source(first.value)
-        text = adapted(literal, self.dataset_parameters)
-        if text is None:
-            self.context.plan.statement(first).removed = True
-        elif text != literal and "$" not in text:
-            self.context.plan.replace(first.value, text)
 
     def _local(self, name: str) -> str:
         """A local name of the training function: the name itself unless the user's code there uses it, or `use_gpu`."""

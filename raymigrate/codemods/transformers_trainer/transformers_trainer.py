@@ -19,6 +19,7 @@ from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type, name_quoted_types
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.codemods.tracking.tracking import report_logs
+from raymigrate.codemods.transformers_trainer.earlier_runs import start_from_earlier_run
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import (
     check_use_of_datasets,
@@ -179,6 +180,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)
+        start_from_earlier_run(context, call, function, RM101)
     convert_trainer_arguments(context, call, function)
     function.emit()
     edit = context.plan.call(call.node)

@@ -363,12 +363,12 @@ def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
     else:
         values = list(sources(module, node))
     found = {_source_carries(module, value, seen) for value in values if value is None or value not in seen}
-    return True if True in found else None if None in found or not found else False
+    return True if True in found else None if None in found or not values else False
 
 
 def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -> bool | None:
-    if node is None:
-        return None
+    if node is None or is_none(node):
+        return None if node is None else False
     seen.add(node)
     method = class_method(module, node)
     if method is not None and isinstance(node, ast.Call):
@@ -380,15 +380,17 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
         return _carries(module, node, seen)
     fitted = [fitted_trainers(result.module, result.node) for result in _results_with(module, node)]
     made = [origin for trainers in fitted for one in trainers or () for origin in one.module.origins(one.node)]
-    found = {_trainer_carries(*one) for one in made if not is_none(one.node)}
+    found = {_trainer_carries(one.module, one.node, seen) for one in made if not is_none(one.node)}
     return found.pop() if len(found) == 1 and None not in fitted else None
 
 
-def _trainer_carries(module: Module, trainer: ast.expr) -> bool | None:
+def _trainer_carries(module: Module, trainer: ast.expr, seen: set[ast.AST]) -> bool | None:
     """Whether a trainer gets a preprocessor; None where no class of Ray is called: an own class may give one."""
     if not isinstance(trainer, ast.Call) or module.qualified(trainer.func) not in TRAINERS | TORCH_TRAINERS:
         return None
     keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
-    has_one = module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer)
-    unknown = None in keywords or "resume_from_checkpoint" in keywords
-    return None if unknown and not has_one else has_one
+    if module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer):
+        return True
+    resumed = keywords.get("resume_from_checkpoint")
+    took_over = resumed is not None and _carries(module, resumed, seen)
+    return None if None in keywords else took_over

@@ -121,7 +121,7 @@ def _may_come_later(module: Module, unpacked: ast.keyword, values: list[ast.expr
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(module.statement(unpacked))):
         return False
     if all(_is_plain(module, part) for value in values for part in ast.walk(value)):
-        return True
+        return _are_kept(module, values, [module.statement(unpacked)])
     before = list[ast.AST]()
     inner: ast.AST = unpacked
     while not isinstance(inner, ast.stmt):
@@ -153,6 +153,8 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
     copied = {part.id for value in values for part in _copied(value)}
     if any(not copied.isdisjoint(names_in(statement)) for statement in between):
         return False
+    if not _are_kept(module, values, between):
+        return False
     declared = [node.names for node in module.of_type(ast.Global)]
     declared += [node.names for node in module.of_type(ast.Nonlocal)]
     elsewhere = {name for names in declared for name in names}
@@ -166,6 +168,34 @@ def _copied(value: ast.expr) -> Iterator[ast.Name]:
             yield from (name for name in ast.walk(part.value) if isinstance(name, ast.Name))
 
 
+def _are_kept(module: Module, values: list[ast.expr], between: list[ast.stmt]) -> bool:
+    """Whether `args.rate` and `config["rate"]` among some expressions give the same after some statements.
+
+    These may read from what the name stands for, and so may functions that they call, but not hand it on.
+    """
+    parts = [part for value in values for part in ast.walk(value)]
+    reads = [part for part in parts if isinstance(part, (ast.Attribute, ast.Subscript))]
+    owners = {part.value.id: part.value for part in reads if isinstance(part.value, ast.Name)}
+    for name, owner in owners.items():
+        scope = module.bound_in(owner)
+        if module.qualified(owner) is not None or scope is None:
+            continue  # a module, or a builtin
+        for use in module.uses(name, scope):
+            is_near = module.scope_of[use] is module.scope_of[owner]
+            if is_near and not any(module.inside(use, statement) for statement in between):
+                continue
+            if not _is_read_from(module, use):
+                return False
+    return True
+
+
+def _is_read_from(module: Module, use: ast.Name) -> bool:
+    """Whether an attribute or an entry is read from what a name stands for, and no method called but get()."""
+    outer = module.parent_of[use]
+    reads = isinstance(outer, (ast.Attribute, ast.Subscript)) and outer.value is use and isinstance(outer.ctx, ast.Load)
+    return reads and (module.calling(outer) is None or (isinstance(outer, ast.Attribute) and outer.attr == "get"))
+
+
 def _is_plain(module: Module, part: ast.AST) -> bool:
     """Whether a part of an expression reads nothing that changes, and does nothing: configurations of Ray are such."""
     if isinstance(part, ast.Call):
@@ -173,7 +203,9 @@ def _is_plain(module: Module, part: ast.AST) -> bool:
             return not part.args and all(keyword.arg is not None for keyword in part.keywords)
         return called_name(module, part).startswith("ray.") and ast.unparse(part.func).endswith("Config")
     if isinstance(part, ast.Attribute):
-        return module.qualified(part) is not None
+        return module.qualified(part) is not None or isinstance(part.value, ast.Name)
+    if isinstance(part, ast.Subscript):
+        return isinstance(part.value, ast.Name) and isinstance(part.slice, ast.Constant)
     if isinstance(part, ast.Dict):
         return None not in part.keys  # `{**options}` copies what is in another one
     return isinstance(part, (ast.Name, ast.Constant, ast.List, ast.Tuple, ast.keyword, ast.expr_context))

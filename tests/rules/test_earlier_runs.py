@@ -1,0 +1,128 @@
+"""RM101, RM403: a trainer that goes on from the checkpoint of an earlier run of the same script."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+import ray
+from ray.air import session
+from ray.air.checkpoint import Checkpoint
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import HuggingFaceCheckpoint, HuggingFaceTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+def init(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    return Trainer(model=model, args=TrainingArguments("ray"), train_dataset=train_dataset)
+
+scaling = ScalingConfig(num_workers=2)
+rows = ray.data.read_parquet("rows")
+"""
+FIRST = "result = HuggingFaceTrainer(init, scaling_config=scaling, datasets={'train': rows}).fit()\n"
+SECOND = (
+    "HuggingFaceTrainer(init, scaling_config=scaling, datasets={{'train': rows}}, resume_from_checkpoint={}).fit()\n"
+)
+
+HANDED_OVER = {
+    "of a result": FIRST + SECOND.format("result.checkpoint"),
+    "with a configuration": FIRST + SECOND.format("result.checkpoint, trainer_init_config={'rate': 1}"),
+    "with a configuration by name": f"rates = {{'rate': 1}}\n{FIRST}"
+    + SECOND.format("result.checkpoint, trainer_init_config=rates"),
+    "by a name": f"{FIRST}last = result.checkpoint\n{SECOND.format('last')}",
+    "of the class that is gone": FIRST + SECOND.format("HuggingFaceCheckpoint.from_checkpoint(result.checkpoint)"),
+    "or none": f"{FIRST}{SECOND.format('result.checkpoint if result.metrics else None')}",
+    "of the best ones": FIRST + SECOND.format("result.best_checkpoints[0][0]"),
+    "without datasets": "result = HuggingFaceTrainer(init, scaling_config=scaling).fit()\n"
+    "HuggingFaceTrainer(init, scaling_config=scaling, resume_from_checkpoint=result.checkpoint).fit()\n",
+    "of the run before": "last = None\nfor epoch in range(3):\n    result = "
+    + SECOND.format("last")
+    + "    last = result.checkpoint\n",
+    "a lambda": FIRST + SECOND.format("result.checkpoint").replace("(init,", "(lambda a, b, **c: init(a, b, **c),"),
+    "a function in partial()": "from functools import partial\n"
+    + FIRST
+    + SECOND.format("result.checkpoint").replace("(init,", "(partial(init, rate=1),"),
+    "in a function": f"{FIRST}def go_on(last=None):\n    return {SECOND.format('last')}\ngo_on(result.checkpoint)\n",
+    "in place of the init function": FIRST.replace("(init,", "(other_init,").replace(
+        "result =", "def other_init(a, b, **c):\n    return Trainer(make(), train_dataset=a)\n\nresult ="
+    )
+    + SECOND.format("result.checkpoint"),
+}
+# What legacy Ray may have written, or nobody knows.
+TOLD = {
+    "of a folder": SECOND.format("Checkpoint.from_directory('old')"),
+    "a parameter": f"{FIRST}def go_on(last):\n    return {SECOND.format('last')}",
+    "one of several": f"{FIRST}for last in (result.checkpoint, *others):\n    {SECOND.format('last')}",
+    "one that is loaded, or of a result": f"{FIRST}last = job.load()\nlast = last or result.checkpoint\n"
+    + SECOND.format("last"),
+    "one of the command line, or of a result": f"{FIRST}last = result.checkpoint\nif job.args:\n"
+    f"    last = Checkpoint.from_directory(job.args[0])\n{SECOND.format('last')}",
+    "a folder or a result": f"{FIRST}{SECOND.format('result.checkpoint if result.metrics else Checkpoint(folder)')}",
+    "of a trainer that stays": "result = HuggingFaceTrainer(**given).fit()\n" + SECOND.format("result.checkpoint"),
+    "of a trainer with a preprocessor, which the second one took over": FIRST.replace(
+        "(init,", "(init, preprocessor=made,"
+    )
+    + SECOND.format("result.checkpoint"),
+    "of a trainer that is restored": "result = HuggingFaceTrainer.restore('old').fit()\n"
+    + SECOND.format("result.checkpoint"),
+    "an init function that is not seen": FIRST + SECOND.format("result.checkpoint").replace("(init,", "(job.init,"),
+    "an init function that may read it": f"found = session.get_checkpoint\n{FIRST}{SECOND.format('result.checkpoint')}",
+}
+
+
+@pytest.mark.parametrize("case", HANDED_OVER)
+def test_the_checkpoint_goes_with_the_configuration(case: str) -> None:
+    outcome = converted(HEAD + HANDED_OVER[case])
+    assert not outcome.lines("RM403")
+    assert 'old_checkpoint = config.pop("old_checkpoint")' in outcome.text.replace("(c.pop", "(config.pop")
+    assert "checkpoint = ray.train.get_checkpoint() or old_checkpoint\n" in outcome.text
+    assert '"old_checkpoint": ' in outcome.text
+    assert "resume_from_checkpoint=os.path" in outcome.text
+    assert outcome.text.count("resume_from_checkpoint=") == outcome.text.count("resume_from_checkpoint=os.path")
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_another_checkpoint_is_told(case: str) -> None:
+    outcome = converted(HEAD + TOLD[case])
+    assert len(outcome.lines("RM403", Kind.MANUAL)) == 1
+    assert "old_checkpoint" not in outcome.text
+
+
+def test_each_of_two_functions_starts_from_its_own() -> None:
+    outcome = converted(HEAD + FIRST + SECOND.format("result.checkpoint"))
+    first, second = outcome.text.split("def train_func_2(config):")
+    assert "get_checkpoint()\n" in first
+    assert "get_checkpoint() or old_checkpoint\n" in second
+
+
+def test_the_key_is_one_that_the_configuration_does_not_have() -> None:
+    script = FIRST + SECOND.format("result.checkpoint, trainer_init_config={'old_checkpoint': 1}")
+    assert '"earlier_checkpoint": result.checkpoint' in converted(HEAD + script).text
+
+
+def test_in_the_form_of_the_guide_it_is_told() -> None:
+    own = "def other_init(a, b=None, **c):\n    return Trainer(model, TrainingArguments('ray'), train_dataset=a)\n\n"
+    script = HEAD + own + FIRST + SECOND.format("result.checkpoint").replace("(init,", "(other_init,")
+    told = converted(script, guide=True)
+    assert "RM121" in {code for code, _, _ in told.findings}
+    assert len(told.lines("RM403", Kind.MANUAL)) == 1
+    assert not converted(script).lines("RM403")
+
+
+PREDICTED = """
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFacePredictor
+
+predictor = BatchPredictor.from_checkpoint(last.checkpoint, HuggingFacePredictor, task="text-generation")
+print(predictor.predict(rows, batch_size=2).take_all())
+"""
+
+
+@pytest.mark.parametrize(("preprocessor", "kind"), [("", Kind.CONVERTED), ("preprocessor=made,", Kind.MANUAL)])
+def test_the_second_run_had_the_preprocessor_of_the_first(preprocessor: str, kind: Kind) -> None:
+    first, second = FIRST.replace("(init,", f"(init, {preprocessor}"), SECOND.format("result.checkpoint")
+    outcome = converted(f"{HEAD}{first}last = {second}{PREDICTED}")
+    assert kind in {found for code, found, _ in outcome.findings if code == "RM603"}
+    assert converted(outcome.text).text == outcome.text
