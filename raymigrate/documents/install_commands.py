@@ -16,6 +16,7 @@ INSTALL = lazy_regex(
     r"\b(?:(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install|(?:conda|mamba)[ \t]+create)\b"
     r"(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
 )
+SIGNS = ("install", "conda", "mamba")  # one of them is in each command, and in few files
 WORD = lazy_regex(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
 
 OF_RANGES = frozenset("<>=!~,[")
@@ -54,7 +55,7 @@ def uncommented(text: str) -> str:
 
 def commands(text: str) -> Iterator[re.Match[str]]:
     """The install commands of a text, as matches of `INSTALL`; those in comments are none."""
-    for command in INSTALL.finditer(text):
+    for command in INSTALL.finditer(text) if any(word in text for word in SIGNS) else ():
         if not _line_before(command).lstrip().startswith("#"):
             yield command
 

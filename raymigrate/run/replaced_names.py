@@ -29,7 +29,8 @@ def replacing_files(results: Iterable[FileResult], project: Project) -> Iterator
             modules.setdefault(project.folder(result.path), set()).add(os.fsencode(module_name(result.path)))
     for folder, names in modules.items():
         for path, data in files_with(project, folder, *REPLACES):
-            if path.endswith(".py") and not names.isdisjoint(WORD.findall(data)):
+            is_spelled = path.endswith(".py") and any(name in data for name in names)
+            if is_spelled and not names.isdisjoint(WORD.findall(data)):
                 yield project.name(path)
 
 

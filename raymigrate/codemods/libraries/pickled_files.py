@@ -16,7 +16,16 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import Source, argument, called_name, is_method_call, origins, sources, trailing_text
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    called_name,
+    free_name,
+    is_method_call,
+    origins,
+    sources,
+    trailing_text,
+)
 from raymigrate.facts.values.items import items_of
 
 RM756 = Rule(
@@ -149,6 +158,7 @@ def _used_as_modules(module: Module) -> set[ast.expr]:
     """What is used as a module: it is called, or a method of modules is."""
     methods = [node.value for node in module.attributes(*OF_MODULES) if isinstance(module.parent_of[node], ast.Call)]
     called = [call.func for call in module.of_type(ast.Call) if module.qualified(call.func) is None]
+    called = [function for function in called if not free_name(module, function)]  # Python's own are no modules
     return {found for node in (*methods, *called) for found in _loaded(module, node)}
 
 

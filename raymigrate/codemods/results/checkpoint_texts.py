@@ -16,7 +16,7 @@ from raymigrate.codemods.ray_air.ray_checkpoint import RM303, RM308
 from raymigrate.facts.ray_train.framework_checkpoints import framework_class
 from raymigrate.facts.ray_train.results import is_any_checkpoint
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import all_arguments, is_method_call, sources
+from raymigrate.facts.values import all_arguments, sources
 
 RM606 = Rule(
     "RM606",
@@ -62,11 +62,11 @@ def _is_legacy(context: Context) -> bool:
 
 def _texts(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The expressions that make a text of something, with that."""
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Name) and call.func.id in FUNCTIONS and len(call.args) == 1:
+    for call in module.named_calls(*FUNCTIONS):
+        if len(call.args) == 1:
             yield call, call.args[0]
-        elif is_method_call(call, *METHODS):
-            yield call, call.func.value
+    for call, method in module.method_calls(*METHODS):
+        yield call, method.value
     for call, method in module.method_calls("format"):
         if isinstance(module.constant(method.value), str):
             yield from ((call, part) for part in all_arguments(call))

@@ -23,10 +23,9 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     argument,
-    is_call_by_name,
-    is_method_call,
     keyword_argument,
     known_text,
+    named_arguments,
     sources,
     unpacked_dicts,
 )
@@ -178,6 +177,8 @@ def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
         yield from (Lookup(given, fields, RAISES) for given in unpacked_dicts(call))
     else:
         names = named | (_all_names(module, call.args) if BY_COLUMN.fullmatch(method) else frozenset())
+        if not names:
+            return  # as of most methods
         ignored = module.constant(keyword_argument(call, "errors")) == "ignore"
         yield Lookup(owner, names, NOTHING if ignored or method in LENIENT else RAISES, of_table=True)
     if named:
@@ -255,12 +256,12 @@ def _additions(module: Module) -> Iterator[tuple[ast.expr, frozenset[str]]]:
     for node in module.of_type(ast.Subscript):
         if isinstance(node.ctx, ast.Store):
             yield node.value, _names(module, node.slice)
-    for call in module.of_type(ast.Call):
-        names = frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
-        if is_method_call(call, "assign", "update"):
-            yield call.func.value, names | _all_names(module, [arg for arg in call.args if isinstance(arg, ast.Dict)])
-        elif is_call_by_name(call, "dict") and call.args:
-            yield call.args[0], names
+    for call, method in module.method_calls("assign", "update"):
+        names = frozenset(named_arguments(call))
+        yield method.value, names | _all_names(module, [arg for arg in call.args if isinstance(arg, ast.Dict)])
+    for call in module.named_calls("dict"):
+        if call.args:
+            yield call.args[0], frozenset(named_arguments(call))
     for display in module.of_type(ast.Dict):
         names = _names(module, display)
         yield from ((value, names) for key, value in zip(display.keys, display.values, strict=True) if key is None)

@@ -46,11 +46,13 @@ def _paths(module: Module) -> Iterator[tuple[ast.expr, str]]:
     """The whole paths, or patterns of such, that name a file of Tune, with its name."""
     for kind in PATHS:
         for path in module.of_type(kind):
+            if _head(module, path) is None:
+                continue  # as of most calls
             outer = module.parent_of[path]
             is_part = isinstance(outer, (ast.BinOp, ast.FormattedValue)) or (
                 isinstance(outer, ast.Call) and head_of(module, outer) is path
             )
-            parts = [] if is_part or _head(module, path) is None else texts(Source(module, path)).split("/")
+            parts = [] if is_part else texts(Source(module, path)).split("/")
             yield from ((path, name) for part in parts if (name := _file(part)) is not None)
 
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 
-from raymigrate.facts.projects.helpers import Helper, has_code_of
+from raymigrate.facts.projects.helpers import Helper, has_code_of, has_docstring
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -78,12 +78,13 @@ def _by_shape(module: Module, kind: type[Definition]) -> dict[Hashable, list[Def
 
 
 def _shape(definition: Definition) -> Hashable:
-    """The bases of a class or the parameters of a function, and how its code ends."""
+    """The bases of a class or the parameters of a function, and the kinds of its statements."""
     if isinstance(definition, ast.ClassDef):
         takes = [ast.dump(base) for base in definition.bases]
     else:
         takes = [parameter.arg for parameter in parameters(definition)]
-    return (type(definition.body[-1]), *takes)
+    body = definition.body[1:] if has_docstring(definition) else definition.body
+    return (*map(type, body), *takes)
 
 
 def _has_imports(module: Module, helper: Helper, definition: ast.AST) -> bool:

@@ -121,12 +121,16 @@ def _is_same(one: object, other: object) -> bool:
     return repr(one) == repr(other)
 
 
+def has_docstring(node: ast.AST) -> bool:
+    """Whether the code of a class or a function begins with a text, which has no effect when it runs."""
+    return isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None
+
+
 def _code_fields(node: ast.AST, *others: str) -> list[object]:
     """The fields of a node that have an effect when code runs, no docstrings and annotations, without some others."""
-    has_docstring = isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None
     left_out = (*TYPES, *others) if isinstance(node, TYPED) else others
     kept = {name: getattr(node, name, None) for name in node._fields if name not in left_out}
-    if has_docstring:
+    if has_docstring(node):
         kept["body"] = node.body[1:]  # type: ignore[attr-defined]
     return list(kept.values())
 

@@ -57,8 +57,12 @@ def later_passes(module: Module, made: list[ast.Call]) -> dict[ast.expr, ast.Cal
     """
     made = [call for call in made if getattr(module.parent_of[call], "iter", None) is not call]  # one loop has it alone
     places: dict[ast.AST, list[ast.expr]] = {call: [] for call in made}
+    known: dict[ast.AST, set[ast.AST]] = {}  # one answer for all uses that see the same binding
     for place in _gone_over(module) if made else ():
-        for value in _values(module, place) & places.keys():
+        bound = module.definition(place) or place
+        if bound not in known:
+            known[bound] = _values(module, place) & places.keys()
+        for value in known[bound]:
             places[value].append(place)
     later = ((_later(module, call, places[call]), call) for call in reversed(made))
     return {place: call for place, call in later if place is not None}

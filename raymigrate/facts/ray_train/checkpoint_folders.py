@@ -102,13 +102,15 @@ def checkpoint_of_folder(module: Module, path: ast.expr) -> ast.expr | None:
     `with c.as_directory() as folder: load(folder)`, `load(c.path)`, `load(os.path.join(c.to_directory(), "model"))`.
     """
     parts = {part for given in (path, module.value(path)) for part in ast.walk(given)}
-    for read in module.attributes(*OPENED):
-        if module.qualified(read.value):
-            continue  # `os.path`
-        name = name_of_folder(module, read)
-        if read in parts or (name is not None and not parts.isdisjoint(module.uses_of(name))):
-            return read.value
-    return None
+    opened = (read for read, uses in _opened(module) if read in parts or not parts.isdisjoint(uses))
+    return next((read.value for read in opened), None)
+
+
+@kept
+def _opened(module: Module) -> list[tuple[ast.Attribute, list[ast.Name]]]:
+    """What may open a checkpoint, in source order, each with the reads of the name that its folder gets."""
+    reads = [read for read in module.attributes(*OPENED) if not module.qualified(read.value)]  # but `os.path`
+    return [(read, module.uses_of(name_of_folder(module, read))) for read in reads]
 
 
 def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:

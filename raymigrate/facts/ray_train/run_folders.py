@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, is_call_by_name, is_method_call
+from raymigrate.facts.values import Source
 
 # What makes the same folder, or one in it, of its first argument, and of the object whose method it is.
 OF_ARGUMENT = ("os.path.join", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "os.fspath", "pathlib.Path")
@@ -46,12 +46,13 @@ def head_of(module: Module, path: ast.expr) -> ast.expr | None:
         return _filled_in(module, path.left, "%s", path.right) if isinstance(path.op, ast.Mod) else path.left
     if not isinstance(path, ast.Call):
         return None
-    if is_method_call(path, "format"):
-        return _filled_in(module, path.func.value, "{}", *path.args)
-    if is_method_call(path, *OF_OWNER):
-        return path.func.value
-    is_text = is_call_by_name(path, "str")
-    return path.args[0] if path.args and (is_text or module.qualified(path.func) in OF_ARGUMENT) else None
+    function = path.func
+    if isinstance(function, ast.Attribute) and function.attr == "format":
+        return _filled_in(module, function.value, "{}", *path.args)
+    if isinstance(function, ast.Attribute) and function.attr in OF_OWNER:
+        return function.value
+    is_text = isinstance(function, ast.Name) and function.id == "str"
+    return path.args[0] if path.args and (is_text or module.qualified(function) in OF_ARGUMENT) else None
 
 
 def _filled_in(module: Module, template: ast.expr, place: str, *values: ast.expr) -> ast.expr | None:

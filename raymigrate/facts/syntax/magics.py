@@ -18,6 +18,7 @@ PYTHON_CELL = lazy_regex(r"\s*%python\b")
 ON_GPU = lazy_regex(rb'"accelerator"\s*:\s*"GPU"|"isGpuEnabled"\s*:\s*true')
 # A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
 BINDS_NAMES = lazy_regex(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
+SIGNS = (b"%run", b"%store", b"%pylab")  # one of them is in each of these, and in few files
 
 
 def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:
@@ -108,7 +109,8 @@ def runs_other_files(module: Module) -> bool:
     if module.project is None or not module.path:
         return False
     try:
-        return BINDS_NAMES.search(module.project.read(module.path)) is not None
+        data = module.project.read(module.path)
+        return any(sign in data for sign in SIGNS) and BINDS_NAMES.search(data) is not None
     except OSError:
         return False
 

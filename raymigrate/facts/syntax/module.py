@@ -58,7 +58,7 @@ class Module(Nodes):
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
-        self._owners: dict[ast.AST, ast.AST] = {}  # of values that `write_out` shows in a call
+        self.owners: dict[ast.AST, ast.AST] = {}  # of values that `write_out` shows in a call
 
     def _scopes(self) -> ScopeBuilder:
         """Builds the scopes of the tree; a view of a module may see both in another way."""
@@ -315,20 +315,20 @@ class Module(Nodes):
         place = call.keywords.index(unpacked)
         keywords = [ast.copy_location(ast.keyword(name, value), value) for name, value in entries.items()]
         for keyword in keywords:
-            self._owners[keyword.value] = self.parent_of[keyword.value]
+            self.owners[keyword.value] = self.parent_of[keyword.value]
             self.parent_of[keyword], self.parent_of[keyword.value] = call, keyword
             self.scope_of[keyword] = self.scope_of[call]
         call.keywords = [*call.keywords[:place], *keywords, *call.keywords[place + 1 :]]
 
     def parent_in_text(self, node: ast.AST) -> ast.AST:
         """The node around another one where it stands in the text, whatever `write_out` shows."""
-        return self._owners.get(node) or self.parent_of[node]
+        return self.owners.get(node) or self.parent_of[node]
 
     def as_written(self, call: ast.Call) -> None:
         """Takes back what `name_arguments` and `write_out` did."""
         if call in self._as_written:
             for keyword in call.keywords:
-                self.parent_of[keyword.value] = self._owners.pop(keyword.value, self.parent_of[keyword.value])
+                self.parent_of[keyword.value] = self.owners.pop(keyword.value, self.parent_of[keyword.value])
             call.args, call.keywords = self._as_written.pop(call)
 
     @cached_property

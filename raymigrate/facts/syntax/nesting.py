@@ -21,9 +21,11 @@ def nesting(module: Module, enough: int) -> int:
         enough: The depth that matters.
     """
     depth: dict[ast.AST, int] = {module.tree: 0}
+    parents, moved = module.parent_of, module.owners
     for node in module.nodes[1:]:
-        hidden = _hidden(module, node, enough) if node.__class__ in NESTED_FURTHER else 0
-        depth[node] = depth[module.parent_in_text(node)] + 1 + hidden
+        depth[node] = depth[moved[node] if node in moved else parents[node]] + 1
+        if node.__class__ in NESTED_FURTHER:
+            depth[node] += _hidden(module, node, enough)
     return max(depth.values())
 
 

@@ -98,9 +98,9 @@ class Scope:
         """The scope that a read of `name` in this scope looks into; None for builtins and unknown names."""
         scope: Scope | None = self
         while scope is not None:
-            visible = scope is self or not isinstance(scope.node, ast.ClassDef)
-            if visible and name in scope.bindings and name not in scope.elsewhere:
-                return scope
+            if name in scope.bindings and name not in scope.elsewhere:  # first, as most scopes do not have it
+                if scope is self or not isinstance(scope.node, ast.ClassDef):
+                    return scope
             scope = scope.parent
         return None
 

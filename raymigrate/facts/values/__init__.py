@@ -132,7 +132,8 @@ def definition(module: Module, node: ast.AST | None) -> ast.AST | None:
     """What a name was bound to, where one binding reaches it: a definition, an alias, an argument, a target."""
     if not isinstance(node, ast.Name):
         return None
-    bindings = reaching(module, node)
+    if (bindings := module.asked.reaching.get(node)) is None:  # no other question is as frequent
+        bindings = reaching(module, node)
     return bindings[0].node if len(bindings) == 1 else None
 
 

@@ -31,9 +31,9 @@ def reaching(module: Module, use: ast.Name) -> list[Binding]:
         use: A name that is read.
     """
     known = module.asked.reaching
-    if use not in known:
-        known[use] = _found(module, use)
-    return known[use]
+    if (found := known.get(use)) is None:
+        found = known[use] = _found(module, use)
+    return found
 
 
 def reaching_from(module: Module, use: ast.Name, call: ast.Call) -> list[Binding]:

@@ -61,7 +61,7 @@ def written(node: ast.expr | None) -> object:
 
 def is_none(node: ast.expr | None) -> bool:
     """Whether an argument is not given, or given as None."""
-    return written(node) is None
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def constants(module: Module, node: ast.expr) -> list[tuple[Source, object]]:
