@@ -64,3 +64,78 @@ def test_what_other_workers_do_not_have_is_left_to_a_person(report: str) -> None
 )
 def test_a_report_of_all_workers_is_as_it_should_be(report: str) -> None:
     assert outcome(report)[1] == []
+
+
+HELPERS = """
+import ray.train
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+
+def is_first():
+    return session.get_world_rank() == 0
+
+
+def is_chief():
+    if session.get_world_rank() == 0:
+        return True
+    return False
+
+
+class Loop:
+    def __init__(self):
+        self.is_main = session.get_world_rank() == 0
+
+    def first(self):
+        return self.is_main
+
+    def run(self, loss):
+{method}
+
+
+def train_loop(config):
+    rank = session.get_world_rank()
+    best = 1.0
+    loss = evaluate(config, rank)
+    Loop().run(loss)
+{report}
+
+
+TorchTrainer(train_loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+HANGS = "Only some workers {} here, and report() waits for all: the job hangs."
+
+
+def told(report: str = "    pass", method: str = "        pass") -> list[tuple[Kind, str]]:
+    found = converted(HELPERS.format(report=report, method=method))
+    assert all(line.strip() in found.text for line in report.splitlines() if line.strip().startswith("if "))
+    both = zip(found.findings, found.messages, strict=True)
+    return [(kind, message.partition(" Report on every")[0]) for (code, kind, _), message in both if code == "RM407"]
+
+
+@pytest.mark.parametrize("condition", ["is_first()", "is_chief()", "is_first() and loss < best"])
+def test_functions_of_the_script_that_ask_for_the_rank_are_followed(condition: str) -> None:
+    found = told(f'    if {condition}:\n        session.report({{"loss": loss}})')
+    assert found == [(Kind.MANUAL, HANGS.format("report"))]
+    found = told(f'    if not ({condition}):\n        return\n    session.report({{"loss": loss}})')
+    assert found == [(Kind.MANUAL, HANGS.format("get"))]
+
+
+@pytest.mark.parametrize("condition", ["self.is_main", "self.first()", "Loop().is_main"])
+def test_so_are_attributes_and_methods_of_its_objects(condition: str) -> None:
+    method = f'        if {condition}:\n            session.report({{"loss": loss}})'
+    assert told(method=method) == [(Kind.MANUAL, HANGS.format("report"))]
+
+
+@pytest.mark.parametrize("named", ["rank == 0 and config['step'] % 10 == 0", "not (rank != 0 or loss > best)"])
+def test_a_name_for_a_condition_that_asks_for_more_than_the_rank_stays(named: str) -> None:
+    report = f'    wanted = {named}\n    if wanted:\n        session.report({{"loss": loss}})'
+    assert told(report) == [(Kind.MANUAL, HANGS.format("report"))]
+
+
+@pytest.mark.parametrize("condition", ["loss < best", "evaluate(config, rank) < best"])
+def test_what_is_counted_with_the_rank_is_no_question_for_it(condition: str) -> None:
+    """The report stays under its condition, which may well be the same everywhere."""
+    ((kind, message),) = told(f'    if {condition}:\n        session.report({{"loss": loss}})')
+    assert kind is Kind.MANUAL
+    assert message.startswith(f"If `{condition}` isn't the same on every worker, only some of them report here")

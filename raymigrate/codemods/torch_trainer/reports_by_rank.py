@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.values import called_name, is_method_call
 
@@ -22,6 +22,13 @@ RM407 = Rule(
     "Report on every worker, and make only the checkpoint depend on the rank: report(metrics, checkpoint=checkpoint if"
     " rank == 0 else None). The metrics of rank 0 count.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
+)
+
+HERE = "Only some workers report here, and report() waits for all: the job hangs."
+AFTER = "Only some workers get here, and report() waits for all: the job hangs."
+# Where the rank goes into what a condition asks for, and it is not seen whether the answer differs by it.
+UNSEEN = (
+    "If `{}` isn't the same on every worker, only some of them report here, and report() waits for all: the job hangs."
 )
 
 # Expressions that mean the same on every worker, and cost nothing there.
@@ -50,8 +57,8 @@ def reports_by_rank(context: Context) -> None:
     for call in module.calls(*REPORTS):
         condition = rank_condition(module, call)
         if condition is None:
-            if skipped_by_rank(module, call) is not None:
-                context.manual(RM407, call, "Only some workers get here, and report() waits for all: the job hangs.")
+            if (leaving := skipped_by_rank(module, call)) is not None:
+                _tell(context, call, leaving, AFTER)
             continue
         if _every_branch_reports(context, condition):
             continue
@@ -60,7 +67,13 @@ def reports_by_rank(context: Context) -> None:
             if context.converts(RM407, call, message):
                 _free(context, condition, call)
         else:
-            context.manual(RM407, call, "Only some workers report here, and report() waits for all: the job hangs.")
+            _tell(context, call, condition, HERE)
+
+
+def _tell(context: Context, call: ast.Call, condition: ast.If, message: str) -> None:
+    """Reports a report that some workers do not make, or may not make."""
+    is_sure = asks_for_rank(context.module, condition.test)
+    context.manual(RM407, call, message if is_sure else UNSEEN.format(context.module.source(condition.test)))
 
 
 def _every_branch_reports(context: Context, condition: ast.If) -> bool:
@@ -78,7 +91,9 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
     body = condition.body
     if condition.orelse or len(body) != 1 or not isinstance(body[0], ast.Expr) or body[0].value is not call:
         return False
-    if module.statement(condition) is not condition or len(call.args) > 2 or _names_rank(condition):
+    if module.statement(condition) is not condition or len(call.args) > 2:
+        return False
+    if not asks_for_rank_alone(module, condition.test):
         return False
     if "#" in module.source(condition):
         return False  # a comment, which has a reader
@@ -86,11 +101,6 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
         return False
     metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
     return len(metrics) == 1 and _is_plain(context, metrics[0])
-
-
-def _names_rank(condition: ast.If) -> bool:
-    """Whether the condition asks for something else besides the rank, as `rank == 0 and step % 10 == 0` does."""
-    return any(isinstance(node, (ast.BoolOp, ast.NamedExpr)) for node in ast.walk(condition.test))
 
 
 def _is_plain(context: Context, node: ast.expr) -> bool:
