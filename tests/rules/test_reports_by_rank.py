@@ -121,6 +121,13 @@ def test_functions_of_the_script_that_ask_for_the_rank_are_followed(condition: s
     assert found == [(Kind.MANUAL, HANGS.format("get"))]
 
 
+def test_names_for_what_they_answer_are_followed_each_time() -> None:
+    report = "    if {}:\n        session.report({{'loss': loss}})\n"
+    names = "    first = is_first()\n    mine = first and loss < best\n"
+    report = names + report.format("mine") + report.format("mine or best > 2")
+    assert [kind for kind, _ in told(report)] == [Kind.MANUAL] * 2
+
+
 @pytest.mark.parametrize("condition", ["self.is_main", "self.first()", "Loop().is_main"])
 def test_so_are_attributes_and_methods_of_its_objects(condition: str) -> None:
     method = f'        if {condition}:\n            session.report({{"loss": loss}})'
