@@ -46,6 +46,9 @@ def test_its_checkpoint_is_still_made_by_the_one(name: str) -> None:
         '    if rank == 0 and loss < 1:\n        session.report({"loss": loss})',
         '    if rank == 0:\n        session.report({"loss": evaluate()})',
         '    if rank != 0:\n        return\n    session.report({"loss": loss})',
+        '    if rank == 1:\n        session.report({"loss": loss})',
+        '    if rank != 0:\n        session.report({"loss": loss})',
+        '    if rank == session.get_world_size() - 1:\n        session.report({"loss": loss})',
     ],
 )
 def test_what_other_workers_do_not_have_is_left_to_a_person(report: str) -> None:

@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.torch.main_process import asks_for_main
 from raymigrate.facts.values import called_name, is_method_call
 
 RM407 = Rule(
@@ -93,8 +94,8 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
         return False
     if module.statement(condition) is not condition or len(call.args) > 2:
         return False
-    if not asks_for_rank_alone(module, condition.test):
-        return False
+    if not (asks_for_rank_alone(module, condition.test) and asks_for_main(module, condition.test)):
+        return False  # or another worker than rank 0 reported, whose metrics would no longer count
     if "#" in module.source(condition):
         return False  # a comment, which has a reader
     if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
