@@ -63,6 +63,9 @@ def test_what_other_workers_do_not_have_is_left_to_a_person(report: str) -> None
         '    session.report({"loss": loss})',
         '    if loss < 1:\n        session.report({"loss": loss})',
         '    if rank == 0:\n        session.report({"loss": loss})\n    else:\n        session.report({})',
+        "    if rank == 0:\n        session.report({1: 0})\n    elif rank == 1:\n        session.report({})\n"
+        "    else:\n        session.report({})",
+        "    if rank == 0:\n        session.report({1: 0})\n    elif loss < 1:\n        session.report({})",
     ],
 )
 def test_a_report_of_all_workers_is_as_it_should_be(report: str) -> None:
@@ -149,3 +152,26 @@ def test_what_is_counted_with_the_rank_is_no_question_for_it(condition: str) -> 
     ((kind, message),) = told(f'    if {condition}:\n        session.report({{"loss": loss}})')
     assert kind is Kind.MANUAL
     assert message.startswith(f"If `{condition}` isn't the same on every worker, only some of them report here")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "    if is_first() and loss < best:\n        @\n    elif is_first():\n        @",
+        "    if rank == 0 and loss < best:\n        @\n    elif not rank:\n        @",
+        "    first = rank == 0\n    @ if first else None\n    None if rank else @",
+    ],
+)
+def test_none_of_two_reports_of_the_same_worker_is_one_of_all(report: str) -> None:
+    found = told(report.replace("@", 'session.report({"loss": loss})'))
+    assert [kind for kind, _ in found] == [Kind.MANUAL] * 2
+
+
+@pytest.mark.parametrize("condition", ["rank == 0", "is_first()", "is_chief() and loss < best"])
+def test_a_report_in_a_function_that_one_worker_calls_is_told(condition: str) -> None:
+    publish = '\ndef publish(loss):\n    session.report({"loss": loss})\n\n\ndef train_loop(config):'
+    call = f"    if {condition}:\n        publish(loss)"
+    script = HELPERS.format(report=call, method="        pass").replace("def train_loop(config):", publish)
+    assert converted(script).lines("RM407", Kind.MANUAL)
+    assert not converted(script.replace(call, f"{call}\n    publish(loss)")).lines("RM407")
+    assert not converted(script.replace(call, f"{call}\n    else:\n        publish(0)")).lines("RM407")

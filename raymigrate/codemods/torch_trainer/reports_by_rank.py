@@ -5,6 +5,7 @@ workers: with rank 0 alone the job never ends, and warns once a minute (DEFAULT_
 """
 
 import ast
+from collections.abc import Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -13,8 +14,9 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
-from raymigrate.facts.torch.main_process import asks_for_main
-from raymigrate.facts.values import called_name, is_method_call
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.main_process import asks_for_main, is_for_first_rank
+from raymigrate.facts.values import is_method_call
 
 RM407 = Rule(
     "RM407",
@@ -55,13 +57,16 @@ PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
 def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module
-    for call in module.calls(*REPORTS):
-        condition = rank_condition(module, call)
+    conditions = {call: rank_condition(module, call) for call in module.calls(*REPORTS)}
+    of_all = _with_reports_on_both_sides(module, conditions)
+    for call, condition in conditions.items():
         if condition is None:
             if (leaving := skipped_by_rank(module, call)) is not None:
                 _tell(context, call, leaving, AFTER)
+            elif is_for_first_rank(module, call):  # `report() if first else None`, or in a function that it alone calls
+                context.manual(RM407, call, HERE)
             continue
-        if _every_branch_reports(context, condition):
+        if condition in of_all:
             continue
         if _stands_alone(context, condition, call):
             message = "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."
@@ -77,13 +82,28 @@ def _tell(context: Context, call: ast.Call, condition: ast.If, message: str) -> 
     context.manual(RM407, call, message if is_sure else UNSEEN.format(context.module.source(condition.test)))
 
 
-def _every_branch_reports(context: Context, condition: ast.If) -> bool:
-    """Whether a report is in the `else` as well."""
-    return any(
-        called_name(context.module, node) in REPORTS for statement in condition.orelse for node in ast.walk(statement)
-    ) and any(
-        called_name(context.module, node) in REPORTS for statement in condition.body for node in ast.walk(statement)
-    )
+def _with_reports_on_both_sides(module: Module, conditions: Mapping[ast.Call, ast.If | None]) -> set[ast.If]:
+    """The conditions on the rank that reports follow either way: `if rank == 0: ... elif rank == 1: ... else: ...`.
+
+    Args:
+        module: The module.
+        conditions: The innermost one around each report.
+    """
+    inside: dict[ast.If, list[ast.AST]] = {}
+    for call, condition in conditions.items():
+        if condition is not None:
+            inside.setdefault(condition, []).append(call)
+        outer = condition
+        while outer is not None and (outer := rank_condition(module, outer)) is not None and outer not in inside:
+            inside[outer] = []
+    found = set[ast.If]()
+    for condition in sorted(inside, key=module.start, reverse=True):  # the inner ones first
+        after = module.start(condition.orelse[0]) if condition.orelse else None
+        if after is not None and len({module.start(node) >= after for node in inside[condition]}) > 1:
+            found.add(condition)
+            if (outer := rank_condition(module, condition)) is not None:
+                inside[outer].append(condition)
+    return found
 
 
 def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
