@@ -138,6 +138,8 @@ def test_names_for_what_they_answer_are_followed_each_time() -> None:
 def test_so_are_attributes_and_methods_of_its_objects(condition: str) -> None:
     method = f'        if {condition}:\n            session.report({{"loss": loss}})'
     assert told(method=method) == [(Kind.MANUAL, HANGS.format("report"))]
+    method = f'        if not {condition}:\n            return\n        session.report({{"loss": loss}})'
+    assert told(method=method) == [(Kind.MANUAL, HANGS.format("get"))]
 
 
 @pytest.mark.parametrize("named", ["rank == 0 and config['step'] % 10 == 0", "not (rank != 0 or loss > best)"])

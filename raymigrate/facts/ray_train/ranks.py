@@ -97,8 +97,11 @@ def _is_rank(module: Module, node: ast.AST) -> bool:
 
 def asks_for_rank(module: Module, test: ast.expr) -> bool:
     """Whether a condition surely sets some workers apart: `rank == 0 and step % 10 == 0`, `rank < 2`, `is_main()`."""
-    is_first = any(ANY.asks(module, test, first=first) for first in (True, False))
-    return is_first or asks_for_rank_alone(module, test) or _answers_by_rank(module, test)
+    if any(ANY.asks(module, test, first=first) for first in (True, False)) or asks_for_rank_alone(module, test):
+        return True
+    while is_negation(test):
+        test = test.operand
+    return _answers_by_rank(module, test)
 
 
 def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
