@@ -4,9 +4,9 @@ import ast
 
 import pytest
 
+from raymigrate.facts.projects.main_process import is_for_first_rank
 from raymigrate.facts.ray_train.ranks import tests_rank as asks_for_rank
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import is_for_first_rank
 
 
 def last_test(text: str) -> tuple[Module, ast.expr]:

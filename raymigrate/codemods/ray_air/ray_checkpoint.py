@@ -17,12 +17,12 @@ from raymigrate.codemods.shared.torch_models import FROM_DICT
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.models import models_in
+from raymigrate.facts.projects.main_process import is_for_first_rank
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.torch.main_process import is_for_first_rank
 from raymigrate.facts.values import given_by_name, is_method_call, is_none
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"

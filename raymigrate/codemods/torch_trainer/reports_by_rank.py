@@ -12,10 +12,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_rank
 from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import asks_for_main, is_for_first_rank
 from raymigrate.facts.values import is_method_call
 
 RM407 = Rule(

@@ -17,9 +17,9 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.codemods.tracking import tracking
 from raymigrate.facts.hugging_face.callbacks import is_callback
+from raymigrate.facts.projects.main_process import is_for_first_rank
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.trainers import trainers_with_function
-from raymigrate.facts.torch.main_process import is_for_first_rank
 from raymigrate.facts.values import named_arguments, unpacked_dicts
 
 RM409 = Rule(

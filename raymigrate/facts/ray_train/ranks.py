@@ -5,10 +5,10 @@ import re
 from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.projects.main_process import ANY
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
-from raymigrate.facts.torch.main_process import ANY
 from raymigrate.facts.values import is_method_call, last_name
 
 RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
