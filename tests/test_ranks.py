@@ -4,9 +4,9 @@ import ast
 
 import pytest
 
+from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_rank
 from raymigrate.facts.ray_train.ranks import tests_rank as asks_for_rank
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import is_for_first_rank
 
 
 def last_test(text: str) -> tuple[Module, ast.expr]:
@@ -56,3 +56,12 @@ def test_a_rank_between_two_numbers(test: str, *, is_alone: bool) -> None:
     module = Module(f"{start}if {test}:\n    print(1)\n")
     [shown] = module.named_calls("print")
     assert is_for_first_rank(module, shown) is is_alone
+
+
+def test_functions_that_ask_each_other_are_asked_once() -> None:
+    """Each by two calls: without a memory these were as many ways as two to the number of functions."""
+    functions = "".join(f"def f{i}():\n    return f{i - 1}() or f{i - 1}()\n\n\n" for i in range(1, 40))
+    head = "import ray.train\n\n\ndef f0():\n    return ray.train.get_context().get_world_rank() == 0\n\n\n"
+    module, test = last_test(f"{head}{functions}f39()\n")
+    assert asks_for_main(module, test)
+    assert asks_for_rank(module, test)

@@ -296,3 +296,36 @@ def test_a_sync_config_that_cannot_be_seen_stays_and_is_told(given: str) -> None
     assert outcome.after is not None and "sync_config=" in outcome.after
     told = [f.advice for f in outcome.findings if f.code == "RM402" and f.kind is Kind.MANUAL]
     assert told == ["Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."]
+
+
+OPTIONS = """
+import argparse
+from typing import Optional
+from ray.air import RunConfig
+
+
+def config(folder: Optional[str], args):
+    return RunConfig(local_dir={path})
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument({option})
+    {parsed} = parser.parse_{how}(argv)
+    return config(args.out, args)
+"""
+
+
+@pytest.mark.parametrize("path", ["folder", "args.out"])
+@pytest.mark.parametrize(("parsed", "how"), [("args", "args"), ("args, rest", "known_args")])
+@pytest.mark.parametrize("option", ['"--out"', '"-o", "--out", help="results"', '"--out", type=str, default=None'])
+def test_an_option_that_is_left_out_leaves_the_place_to_ray(path: str, parsed: str, how: str, option: str) -> None:
+    after = str(convert(OPTIONS.format(path=path, parsed=parsed, how=how, option=option)).after)
+    assert f"storage_path=os.path.abspath(os.path.expanduser({path})) if {path} else None" in after
+
+
+@pytest.mark.parametrize("option", ['"--out", required=True', '"out"', '"--out", default="runs"'])
+def test_an_option_that_has_a_value_is_asked_for_none(option: str) -> None:
+    after = str(convert(OPTIONS.format(path="args.out", parsed="args", how="args", option=option)).after)
+    assert "storage_path=os.path.abspath(" in after
+    assert " if args.out" not in after

@@ -536,3 +536,53 @@ def test_a_branch_of_rank_0_does_not_ask_for_it_once_more(branch: str, asks: int
     text = converted(script).text
     assert text.count("checkpoint = None") == asks
     assert text.count("torch.save({") + text.count("torch.save(checkpoint_data") == 1
+
+
+OF_TORCH = """
+import torch
+from ray.air import ScalingConfig, session
+{named}
+
+
+def loop(config):
+    model = torch.nn.Linear(1, 1)
+    resumed = session.get_checkpoint()
+    first = resumed.to_dict()["epoch"] + 1 if resumed else 0
+    for epoch in range(first, 3):
+{report}
+
+
+result = torch_trainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+print(result.checkpoint.to_dict()["epoch"])
+"""
+DICT = '.from_dict({"model": model.state_dict(), "epoch": epoch})'
+NAMES = [
+    ("from ray.train.torch import TorchCheckpoint, TorchTrainer as torch_trainer", "TorchCheckpoint"),
+    ("from ray.train.torch import TorchTrainer as torch_trainer, TorchCheckpoint as Made", "Made"),
+    ("import ray.train.torch as rtt\nfrom ray.train.torch import TorchTrainer as torch_trainer", "rtt.TorchCheckpoint"),
+]
+TORCH_REPORTS = [
+    f'session.report({{"loss": 1.0}}, checkpoint=@{DICT})',
+    f'made = @{DICT} if epoch % 2 else None\nsession.report({{"loss": 1.0}}, checkpoint=made)',
+]
+
+
+@pytest.mark.parametrize(("named", "made"), NAMES)
+@pytest.mark.parametrize("report", TORCH_REPORTS)
+def test_a_torch_checkpoint_of_a_dict_that_is_reported_becomes_a_file_too(named: str, made: str, report: str) -> None:
+    outcome = converted(OF_TORCH.format(named=named, report=textwrap.indent(report.replace("@", made), " " * 8)))
+    assert not outcome.lines("RM303", Kind.MANUAL) + outcome.lines("RM304", Kind.MANUAL)
+    assert len(outcome.lines("RM303", Kind.CONVERTED)) == 1
+    assert "from_dict" not in outcome.text
+    assert "to_dict" not in outcome.text
+    assert outcome.text.count("torch.save(") == 1
+    assert 'load_checkpoint(result.checkpoint)["epoch"]' in outcome.text
+
+
+@pytest.mark.parametrize("use", ["save(@)", "made = @\nkept.append(made)", "session.report(@, checkpoint=None)"])
+def test_one_that_goes_elsewhere_is_told_of_with_what_the_class_keeps(use: str) -> None:
+    named, made = NAMES[0]
+    report = textwrap.indent(use.replace("@", f"{made}{DICT}"), " " * 8)
+    outcome = converted(OF_TORCH.format(named=named, report=report))
+    assert len(outcome.lines("RM303", Kind.MANUAL)) == 1
+    assert any("TorchCheckpoint.from_state_dict(state_dict)" in message for message in outcome.messages)

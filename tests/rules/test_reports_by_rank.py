@@ -46,6 +46,9 @@ def test_its_checkpoint_is_still_made_by_the_one(name: str) -> None:
         '    if rank == 0 and loss < 1:\n        session.report({"loss": loss})',
         '    if rank == 0:\n        session.report({"loss": evaluate()})',
         '    if rank != 0:\n        return\n    session.report({"loss": loss})',
+        '    if rank == 1:\n        session.report({"loss": loss})',
+        '    if rank != 0:\n        session.report({"loss": loss})',
+        '    if rank == session.get_world_size() - 1:\n        session.report({"loss": loss})',
     ],
 )
 def test_what_other_workers_do_not_have_is_left_to_a_person(report: str) -> None:
@@ -60,7 +63,117 @@ def test_what_other_workers_do_not_have_is_left_to_a_person(report: str) -> None
         '    session.report({"loss": loss})',
         '    if loss < 1:\n        session.report({"loss": loss})',
         '    if rank == 0:\n        session.report({"loss": loss})\n    else:\n        session.report({})',
+        "    if rank == 0:\n        session.report({1: 0})\n    elif rank == 1:\n        session.report({})\n"
+        "    else:\n        session.report({})",
+        "    if rank == 0:\n        session.report({1: 0})\n    elif loss < 1:\n        session.report({})",
     ],
 )
 def test_a_report_of_all_workers_is_as_it_should_be(report: str) -> None:
     assert outcome(report)[1] == []
+
+
+HELPERS = """
+import ray.train
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+
+def is_first():
+    return session.get_world_rank() == 0
+
+
+def is_chief():
+    if session.get_world_rank() == 0:
+        return True
+    return False
+
+
+class Loop:
+    def __init__(self):
+        self.is_main = session.get_world_rank() == 0
+
+    def first(self):
+        return self.is_main
+
+    def run(self, loss):
+{method}
+
+
+def train_loop(config):
+    rank = session.get_world_rank()
+    best = 1.0
+    loss = evaluate(config, rank)
+    Loop().run(loss)
+{report}
+
+
+TorchTrainer(train_loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+HANGS = "Only some workers {} here, and report() waits for all: the job hangs."
+
+
+def told(report: str = "    pass", method: str = "        pass") -> list[tuple[Kind, str]]:
+    found = converted(HELPERS.format(report=report, method=method))
+    assert all(line.strip() in found.text for line in report.splitlines() if line.strip().startswith("if "))
+    both = zip(found.findings, found.messages, strict=True)
+    return [(kind, message.partition(" Report on every")[0]) for (code, kind, _), message in both if code == "RM407"]
+
+
+@pytest.mark.parametrize("condition", ["is_first()", "is_chief()", "is_first() and loss < best"])
+def test_functions_of_the_script_that_ask_for_the_rank_are_followed(condition: str) -> None:
+    found = told(f'    if {condition}:\n        session.report({{"loss": loss}})')
+    assert found == [(Kind.MANUAL, HANGS.format("report"))]
+    found = told(f'    if not ({condition}):\n        return\n    session.report({{"loss": loss}})')
+    assert found == [(Kind.MANUAL, HANGS.format("get"))]
+
+
+def test_names_for_what_they_answer_are_followed_each_time() -> None:
+    report = "    if {}:\n        session.report({{'loss': loss}})\n"
+    names = "    first = is_first()\n    mine = first and loss < best\n"
+    report = names + report.format("mine") + report.format("mine or best > 2")
+    assert [kind for kind, _ in told(report)] == [Kind.MANUAL] * 2
+
+
+@pytest.mark.parametrize("condition", ["self.is_main", "self.first()", "Loop().is_main"])
+def test_so_are_attributes_and_methods_of_its_objects(condition: str) -> None:
+    method = f'        if {condition}:\n            session.report({{"loss": loss}})'
+    assert told(method=method) == [(Kind.MANUAL, HANGS.format("report"))]
+    method = f'        if not {condition}:\n            return\n        session.report({{"loss": loss}})'
+    assert told(method=method) == [(Kind.MANUAL, HANGS.format("get"))]
+
+
+@pytest.mark.parametrize("named", ["rank == 0 and config['step'] % 10 == 0", "not (rank != 0 or loss > best)"])
+def test_a_name_for_a_condition_that_asks_for_more_than_the_rank_stays(named: str) -> None:
+    report = f'    wanted = {named}\n    if wanted:\n        session.report({{"loss": loss}})'
+    assert told(report) == [(Kind.MANUAL, HANGS.format("report"))]
+
+
+@pytest.mark.parametrize("condition", ["loss < best", "evaluate(config, rank) < best"])
+def test_what_is_counted_with_the_rank_is_no_question_for_it(condition: str) -> None:
+    """The report stays under its condition, which may well be the same everywhere."""
+    ((kind, message),) = told(f'    if {condition}:\n        session.report({{"loss": loss}})')
+    assert kind is Kind.MANUAL
+    assert message.startswith(f"If `{condition}` isn't the same on every worker, only some of them report here")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "    if is_first() and loss < best:\n        @\n    elif is_first():\n        @",
+        "    if rank == 0 and loss < best:\n        @\n    elif not rank:\n        @",
+        "    first = rank == 0\n    @ if first else None\n    None if rank else @",
+    ],
+)
+def test_none_of_two_reports_of_the_same_worker_is_one_of_all(report: str) -> None:
+    found = told(report.replace("@", 'session.report({"loss": loss})'))
+    assert [kind for kind, _ in found] == [Kind.MANUAL] * 2
+
+
+@pytest.mark.parametrize("condition", ["rank == 0", "is_first()", "is_chief() and loss < best"])
+def test_a_report_in_a_function_that_one_worker_calls_is_told(condition: str) -> None:
+    publish = '\ndef publish(loss):\n    session.report({"loss": loss})\n\n\ndef train_loop(config):'
+    call = f"    if {condition}:\n        publish(loss)"
+    script = HELPERS.format(report=call, method="        pass").replace("def train_loop(config):", publish)
+    assert converted(script).lines("RM407", Kind.MANUAL)
+    assert not converted(script.replace(call, f"{call}\n    publish(loss)")).lines("RM407")
+    assert not converted(script.replace(call, f"{call}\n    else:\n        publish(0)")).lines("RM407")

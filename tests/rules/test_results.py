@@ -44,6 +44,10 @@ if step == 11:
     session.report(metrics, save(step))
 """,
     "rank and step": "session.report(metrics, checkpoint=save(step) if rank == 0 and step % 5 == 0 else None)",
+    "rank and step by a name": """
+wanted = rank == 0 and step % 5 == 0
+session.report(metrics, checkpoint=save(step) if wanted else None)
+""",
     "rank in a step": """
 if rank == 0 and step % 5 == 0:
     session.report(metrics, checkpoint=save(step))

@@ -212,3 +212,38 @@ def test_a_mixin_has_no_place_any_more(service: str, name: str) -> None:
 def test_other_modules_are_left(place: str) -> None:
     script = f"import ray\nfrom {place} import WandbLoggerCallback\n"
     assert "RM410" not in {code for code, *_ in converted(script).findings}
+
+
+GUARDED = """
+from ray.air import ScalingConfig, session
+from ray.air.integrations.wandb import setup_wandb
+from ray.train.torch import TorchTrainer
+
+
+def is_first():
+    return session.get_world_rank() == 0
+
+
+def loop(config):
+    rank = session.get_world_rank()
+    {code}
+
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if is_first():\n        setup_wandb(config)",
+        "if rank == 0:\n        setup_wandb(config)",
+        "if not is_first():\n        return\n    setup_wandb(config)",
+    ],
+)
+def test_what_rank_0_alone_runs_gets_the_names_and_asks_for_no_rank(code: str) -> None:
+    outcome = converted(GUARDED.format(code=code))
+    assert "trial_name=ray.train.get_context().get_experiment_name()," in outcome.text
+    assert "mode=" not in outcome.text
+    named = code.replace("config)", 'config, name="a", group="b")')
+    assert not converted(GUARDED.format(code=named)).lines("RM409")

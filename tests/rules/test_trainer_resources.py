@@ -45,3 +45,35 @@ def test_that_it_chose_the_machine_of_the_first_worker_is_told(resources: str, t
     messages = [message for message in outcome.messages if message.startswith("The first worker")]
     assert len(messages) == bool(told)
     assert all(f"on a machine with {told}, which" in message for message in messages)
+
+
+COUNTED = """
+from ray.air import ScalingConfig
+
+
+def scaling(workers):
+    return ScalingConfig(num_workers=workers{given})
+
+
+def test_scaling():
+    {read}
+"""
+READS = [
+    'assert scaling(3).total_resources == {"CPU": 4}',
+    'found = scaling(3)\n    assert found.total_resources["CPU"] == 4',
+    "print(scaling(3).as_placement_group_factory().required_resources)",
+]
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("given", ["", ', trainer_resources={"CPU": 2}'])
+def test_who_reads_the_resources_is_told_that_the_trainer_has_none(given: str, read: str) -> None:
+    found = converted(COUNTED.format(given=given, read=read))
+    assert any(" counts the workers alone on Ray >= 2.51" in message for message in found.messages)
+
+
+@pytest.mark.parametrize("read", [*READS, "print(cluster.total_resources)"])
+def test_nobody_is_where_the_trainer_had_none(read: str) -> None:
+    found = converted(COUNTED.format(given=', trainer_resources={"CPU": 0}', read=read))
+    assert not any("counts the workers alone" in message for message in found.messages)
+    assert converted(COUNTED.format(given="", read=read).replace("ray.air", "ray.train")).findings == []

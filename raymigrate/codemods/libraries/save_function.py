@@ -12,8 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import has_starred, is_none, keyword_named
 from raymigrate.knowledge.legacy import ACCELERATORS
 

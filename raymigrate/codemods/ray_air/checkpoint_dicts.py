@@ -11,13 +11,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_checkpoint import API
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
-from raymigrate.codemods.shared.torch_models import BY_CLASS, makes_by_class_alone
+from raymigrate.codemods.shared.torch_models import BY_CLASS, FROM_DICT, makes_by_class_alone
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.models import models_in
 from raymigrate.facts.projects.helpers import Helper

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.codemods.shared.torch_models import FROM_DICT
 from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.reports import REPORTS
-from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.functions import is_generator_or_async, returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, has_starred, is_none, keyword_argument
-
-FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_checkpoint import API, ON_RANK_0
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.local_names import local_name
+from raymigrate.codemods.shared.torch_models import FROM_DICT
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.folder_writes import is_known_by_rank, on_some_ranks
 from raymigrate.facts.projects.places import Place

@@ -18,6 +18,7 @@ from raymigrate.codemods.ray_air.ray_checkpoint import (
     RM308,
     call_class,
     constructed,
+    from_dict,
     instead_of_dict,
 )
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
@@ -44,7 +45,7 @@ WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(stat
 MODEL_ALONE = " A model alone is kept by {name}.from_model(model)."
 
 
-@codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS)
+@codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS, after=[from_dict])
 def framework_checkpoints(context: Context) -> None:
     """Makes `TorchCheckpoint.from_uri(uri)` a `TorchCheckpoint(uri)`, and reports what else is gone."""
     for reference in context.references(*(f"{owner}.{method}" for owner in CLASSES for method in METHODS)):

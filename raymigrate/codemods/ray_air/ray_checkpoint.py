@@ -13,15 +13,16 @@ from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, 
 from raymigrate.codemods.ray_air.wrapped_models import take_off_wrappers
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
+from raymigrate.codemods.shared.torch_models import FROM_DICT
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.models import models_in
+from raymigrate.facts.projects.main_process import is_for_first_rank
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.torch.main_process import is_for_first_rank
 from raymigrate.facts.values import given_by_name, is_method_call, is_none
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -108,7 +109,13 @@ ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
 
 @codemod("Checkpoint", phase=Phase.TRIALS)
 def from_dict(context: Context) -> None:
-    """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
+    """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable.
+
+    A TorchCheckpoint had the same method, until Ray 2.6; framework_checkpoints.py tells what is left of it.
+    """
+    for reference in context.references(*FROM_DICT):
+        if reference.is_within("ray.train.torch") and reference.root not in context.handled:
+            _rewrite_report(context, reference)
     for reference in context.references(*CHECKPOINTS):
         method = reference.qualified.rpartition(".")[2]
         if reference.root in context.handled:
@@ -232,9 +239,13 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
         return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
     by_value = any(may_hold_own(module, call.args[0]) for call in flow.made)
-    message = f"Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7; {MADE_BY_VALUE if by_value else MADE}"
-    if len(makers) != len(flow.made) or not all(context.converts(RM303, maker.node, message) for maker in makers):
-        return len(makers) == len(flow.made)
+    if len(makers) != len(flow.made):
+        return False
+    for maker in makers:
+        name = maker.qualified.split(".")[-2]
+        gone = f"{name}.from_dict() raises an AttributeError on Ray >= 2.7"
+        if not context.converts(RM303, maker.node, f"{gone}; {MADE_BY_VALUE if by_value else MADE}"):
+            return True
     data = _carry(context, flow, statements[0])
     for report, statement in zip(flow.reports, statements, strict=True):
         _write(context, flow, report, statement, data, by_value=by_value)

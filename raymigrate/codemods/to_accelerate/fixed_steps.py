@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.callees import callees, functions_run
+from raymigrate.facts.projects.main_process import is_size
 from raymigrate.facts.syntax.functions import by_position, parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.torch.main_process import is_size
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, reached
 from raymigrate.facts.values import all_arguments, called_name, is_call_by_name

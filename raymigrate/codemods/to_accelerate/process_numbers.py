@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.projects.environment import GETTERS, key_read
+from raymigrate.facts.projects.main_process import COMPARES
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import compared_with, is_negation
-from raymigrate.facts.torch.main_process import COMPARES
 from raymigrate.facts.values import argument, called_name, every_origin, is_call_by_name, is_method_call, last_name
 
 DEVICE = "accelerator.device"

@@ -26,9 +26,9 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.projects.environment import variable_read
+from raymigrate.facts.projects.main_process import MainProcess
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import only_target
-from raymigrate.facts.torch.main_process import MainProcess
 from raymigrate.facts.values import all_arguments, argument, called_name, is_call_by_name, is_method_call
 
 DIST = "torch.distributed"

@@ -10,10 +10,10 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import called_name, method_of, methods_of_object
 
 Method = tuple[Module, ast.FunctionDef]

@@ -4,8 +4,8 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856
+from raymigrate.facts.projects.main_process import is_size
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import is_size
 from raymigrate.facts.values import argument, called_name, has_unpacking, is_call_by_name, is_none, last_name
 
 SHOWS = frozenset({"info", "debug", "write", "set_description", "set_postfix", "set_postfix_str", "log"})

@@ -12,12 +12,12 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, uses_of_function
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import all_arguments, called_name, last_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 

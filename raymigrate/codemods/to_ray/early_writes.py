@@ -18,11 +18,11 @@ from raymigrate.facts.folders.downloads import is_in_turn
 from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, opens_file, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.projects.callees import functions_elsewhere, functions_run
+from raymigrate.facts.projects.main_process import asks_for_main, is_for_main
 from raymigrate.facts.ray_train.ranks import rank_condition, tests_rank
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.torch.main_process import asks_for_main, is_for_main
 from raymigrate.facts.values import argument, called_name, is_method_call, keyword_named
 
 WRITES = (SAVE, *WRITERS, *COPIERS)

@@ -18,9 +18,9 @@ from raymigrate.codemods.shared.wandb_runs import (
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import class_named, last_name
 
 RM807 = Rule(

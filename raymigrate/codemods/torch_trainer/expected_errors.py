@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_air import MOVED
+from raymigrate.codemods.shared.torch_models import FROM_DICT
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.guards import (
     EXPECTING,

@@ -5,15 +5,18 @@ workers: with rank 0 alone the job never ends, and warns once a minute (DEFAULT_
 """
 
 import ast
+from collections.abc import Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_rank
+from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
-from raymigrate.facts.values import called_name, is_method_call
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 RM407 = Rule(
     "RM407",
@@ -22,6 +25,13 @@ RM407 = Rule(
     "Report on every worker, and make only the checkpoint depend on the rank: report(metrics, checkpoint=checkpoint if"
     " rank == 0 else None). The metrics of rank 0 count.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
+)
+
+HERE = "Only some workers report here, and report() waits for all: the job hangs."
+AFTER = "Only some workers get here, and report() waits for all: the job hangs."
+# Where the rank goes into what a condition asks for, and it is not seen whether the answer differs by it.
+UNSEEN = (
+    "If `{}` isn't the same on every worker, only some of them report here, and report() waits for all: the job hangs."
 )
 
 # Expressions that mean the same on every worker, and cost nothing there.
@@ -47,29 +57,53 @@ PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
 def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module
-    for call in module.calls(*REPORTS):
-        condition = rank_condition(module, call)
+    conditions = {call: rank_condition(module, call) for call in module.calls(*REPORTS)}
+    of_all = _with_reports_on_both_sides(module, conditions)
+    for call, condition in conditions.items():
         if condition is None:
-            if skipped_by_rank(module, call) is not None:
-                context.manual(RM407, call, "Only some workers get here, and report() waits for all: the job hangs.")
+            if (leaving := skipped_by_rank(module, call)) is not None:
+                _tell(context, call, leaving, AFTER)
+            elif is_for_first_rank(module, call):  # `report() if first else None`, or in a function that it alone calls
+                context.manual(RM407, call, HERE)
             continue
-        if _every_branch_reports(context, condition):
+        if condition in of_all:
             continue
         if _stands_alone(context, condition, call):
             message = "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."
             if context.converts(RM407, call, message):
                 _free(context, condition, call)
         else:
-            context.manual(RM407, call, "Only some workers report here, and report() waits for all: the job hangs.")
+            _tell(context, call, condition, HERE)
 
 
-def _every_branch_reports(context: Context, condition: ast.If) -> bool:
-    """Whether a report is in the `else` as well."""
-    return any(
-        called_name(context.module, node) in REPORTS for statement in condition.orelse for node in ast.walk(statement)
-    ) and any(
-        called_name(context.module, node) in REPORTS for statement in condition.body for node in ast.walk(statement)
-    )
+def _tell(context: Context, call: ast.Call, condition: ast.If, message: str) -> None:
+    """Reports a report that some workers do not make, or may not make."""
+    is_sure = asks_for_rank(context.module, condition.test)
+    context.manual(RM407, call, message if is_sure else UNSEEN.format(context.module.source(condition.test)))
+
+
+def _with_reports_on_both_sides(module: Module, conditions: Mapping[ast.Call, ast.If | None]) -> set[ast.If]:
+    """The conditions on the rank that reports follow either way: `if rank == 0: ... elif rank == 1: ... else: ...`.
+
+    Args:
+        module: The module.
+        conditions: The innermost one around each report.
+    """
+    inside: dict[ast.If, list[ast.AST]] = {}
+    for call, condition in conditions.items():
+        if condition is not None:
+            inside.setdefault(condition, []).append(call)
+        outer = condition
+        while outer is not None and (outer := rank_condition(module, outer)) is not None and outer not in inside:
+            inside[outer] = []
+    found = set[ast.If]()
+    for condition in sorted(inside, key=module.start, reverse=True):  # the inner ones first
+        after = module.start(condition.orelse[0]) if condition.orelse else None
+        if after is not None and len({module.start(node) >= after for node in inside[condition]}) > 1:
+            found.add(condition)
+            if (outer := rank_condition(module, condition)) is not None:
+                inside[outer].append(condition)
+    return found
 
 
 def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
@@ -78,19 +112,16 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
     body = condition.body
     if condition.orelse or len(body) != 1 or not isinstance(body[0], ast.Expr) or body[0].value is not call:
         return False
-    if module.statement(condition) is not condition or len(call.args) > 2 or _names_rank(condition):
+    if module.statement(condition) is not condition or len(call.args) > 2:
         return False
+    if not (asks_for_rank_alone(module, condition.test) and asks_for_main(module, condition.test)):
+        return False  # or another worker than rank 0 reported, whose metrics would no longer count
     if "#" in module.source(condition):
         return False  # a comment, which has a reader
     if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
         return False
     metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
     return len(metrics) == 1 and _is_plain(context, metrics[0])
-
-
-def _names_rank(condition: ast.If) -> bool:
-    """Whether the condition asks for something else besides the rank, as `rank == 0 and step % 10 == 0` does."""
-    return any(isinstance(node, (ast.BoolOp, ast.NamedExpr)) for node in ast.walk(condition.test))
 
 
 def _is_plain(context: Context, node: ast.expr) -> bool:

@@ -29,8 +29,9 @@ from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_stor
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values import every_origin, is_none, keyword_argument, written
 from raymigrate.facts.values.carried import Entry, gives_none
 from raymigrate.facts.values.nothing import is_none_in_some_case
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
@@ -88,6 +89,13 @@ NO_RESOURCES = (
     "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is not a dict, so fit() raised before."
 )
 NUM_WORKERS = "trainer_resources is the first argument; if this is the number of workers, write num_workers=."
+# Ray 2.60, train/v2/api/config.py: _trainer_resources_not_none is {}; before, one CPU where none were asked for.
+COUNTS = ("total_resources", "as_placement_group_factory")
+WORKERS_ALONE = (
+    "{} of a ScalingConfig counts the workers alone on Ray >= 2.51; before, it counted what trainer_resources= asked"
+    " for as well, one CPU where that was not given."
+)
+ADD_TRAINER = "Expect what the workers take, num_workers times resources_per_worker; a trainer takes nothing besides."
 METADATA = (
     "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
     " checkpoint; read it there in place of get_metadata()."
@@ -157,6 +165,24 @@ def _tell_what_it_did(context: Context, keyword: ast.keyword) -> None:
     scarce = [name for name, amount in (asked or {}).items() if name not in COUNTED and written(amount) != 0]
     if scarce:
         context.manual(RM401, keyword, PLACED.format(", ".join(scarce)), PLACE)
+
+
+@codemod(*COUNTS, phase=Phase.CONFIGURATION)
+def counted_resources(context: Context) -> None:
+    """Reports what reads the resources of a ScalingConfig, among which are no longer those of the trainer."""
+    for name in COUNTS if context.of_legacy_job else ():
+        for node in context.module.attributes(name):
+            if every_origin(context.module, node.value, _counts_trainer):
+                context.manual(RM401, node, WORKERS_ALONE.format(name), ADD_TRAINER)
+
+
+def _counts_trainer(module: Module, made: ast.expr) -> bool:
+    """Whether a value is a ScalingConfig that old Ray counted something for the trainer in."""
+    if not isinstance(made, ast.Call) or module.qualified(made.func) not in config_names("ScalingConfig"):
+        return False
+    asked = keyword_argument(made, "trainer_resources")
+    amounts = module.entries(asked) if asked is not None else None
+    return amounts is None or any(written(amount) != 0 for amount in amounts.values())
 
 
 def _saves_trees(context: Context, keyword: ast.keyword) -> bool:

@@ -17,9 +17,9 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.codemods.tracking import tracking
 from raymigrate.facts.hugging_face.callbacks import is_callback
+from raymigrate.facts.projects.main_process import is_for_first_rank
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.trainers import trainers_with_function
-from raymigrate.facts.torch.main_process import is_for_first_rank
 from raymigrate.facts.values import named_arguments, unpacked_dicts
 
 RM409 = Rule(
@@ -41,6 +41,7 @@ RM410 = Rule(
 )
 
 CONTEXT = "ray.train.get_context()"
+UNNAMED = "On Ray >= 2.51 setup_wandb() finds no name for its run; now that of Ray's run."
 SETUP_MLFLOW = "ray.air.integrations.mlflow.setup_mlflow"
 OLD_PLACES = ("ray.air.callbacks", "ray.tune.integration")
 MOVED = {
@@ -83,18 +84,20 @@ def _setup_wandb(context: Context, call: ast.Call) -> None:
     if isinstance(given.get("mode"), ast.IfExp):
         return  # by rank already
     message = "On Ray >= 2.51 every worker would start a run of its own"
+    is_first = is_for_first_rank(context.module, call)
+    if is_first and "group" in given and {"trial_name", "name"} & given.keys():
+        return
     if not _in_training(context, call) or unpacked_dicts(call) or rank_zero_only is not True:
-        where = None if is_for_first_rank(context.module, call) else _on_workers(context, call)
+        where = None if is_first else _on_workers(context, call)
         if where is not None:
             context.manual(RM409, call, f"{message}{where}.")
-    elif context.converts(RM409, call, f"{message}; now rank 0 alone."):
+    elif context.converts(RM409, call, UNNAMED if is_first else f"{message}; now rank 0 alone."):
         _need_ray_train(context, call)
         rank = f'if {CONTEXT}.get_world_rank() == 0 else "disabled"'
         edit = context.plan.call(call)
-        if "mode" in given:
-            edit.set("mode", f"$mode {rank}", mode=given["mode"])
-        else:
-            edit.set("mode", f"None {rank}")
+        if not is_first:
+            mode = {"mode": given["mode"]} if "mode" in given else {}
+            edit.set("mode", f"{'$mode' if mode else 'None'} {rank}", **mode)
         for name in ("trial_name", "group"):  # the trial's and the experiment's
             if name not in given and not (name == "trial_name" and "name" in given):
                 edit.set(name, f"{CONTEXT}.get_experiment_name()")

@@ -67,5 +67,7 @@ def _of_config(module: Module, given: ast.expr | None) -> str | None:
     if "storage_filesystem" in named or ("sync_config" in named and sync is None):
         return None
     uploads = keyword_argument(sync, "upload_dir") if sync is not None else None
-    place = named.get("storage_path") or uploads or named.get("local_dir")
+    place = named.get("storage_path") or uploads
+    if is_none(place) and "local_dir" in named:  # a path of the machine, and converted code makes it an absolute one
+        return scheme(module, named["local_dir"]) or LOCAL
     return scheme(module, place) if place is not None and not is_none(place) else LOCAL

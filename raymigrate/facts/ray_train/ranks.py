@@ -5,9 +5,11 @@ import re
 from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.projects.main_process import ANY
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.values import is_method_call, last_name
 
 RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
 RANK_ATTRIBUTES = frozenset(
@@ -32,14 +34,17 @@ OF_ONE = lazy_regex(r"rank|process|main|master|primary|local|node", re.IGNORECAS
 def tests_rank(module: Module, test: ast.expr) -> bool:
     """Whether a condition depends on the rank of the worker: `session.get_world_rank() == 0`, `is_main_process`.
 
-    Names are followed to their values in a loop: `x = f(x)` may stand there any number of times.
+    Names are followed to their values in a loop: `x = f(x)` may stand there any number of times. What functions of the
+    project and attributes of its objects answer is looked at too: `is_main()`, `self.is_main`.
     """
     known = _tested(module)
     led_from: dict[ast.expr, ast.expr | None] = {test: None}  # by what a name stands for, the expression with the name
     waiting = [test]
     while waiting:
         part = waiting.pop()
-        if part not in known and any(_is_rank(module, node) for node in ast.walk(part)):
+        if part not in known and any(
+            _is_rank(module, node) or _answers_by_rank(module, node) for node in ast.walk(part)
+        ):
             known[part] = True
         if known.get(part):
             way: ast.expr | None = part
@@ -53,6 +58,15 @@ def tests_rank(module: Module, test: ast.expr) -> bool:
                 waiting.append(value)
     known.update(dict.fromkeys(led_from, False))
     return False
+
+
+def _answers_by_rank(module: Module, node: ast.AST) -> bool:
+    """Whether a call of a function of the project, or an attribute that it sets, tells one process from the others."""
+    if not isinstance(node, (ast.Call, ast.Attribute)):
+        return False
+    ends = [(end.module, end.node) for end in module.origins(node) if end.node is not node]
+    called = [(module, node)] if isinstance(node, ast.Call) else []  # which may return constants by the rank
+    return any(ANY.asks(home, end, first=first) for home, end in (*called, *ends) for first in (True, False))
 
 
 @kept
@@ -79,6 +93,29 @@ def _is_rank(module: Module, node: ast.AST) -> bool:
     if name is not None:
         return name.startswith(LIBRARIES) and name.endswith(RANK_FUNCTIONS)
     return is_method_call(node, *RANK_FUNCTIONS)
+
+
+def asks_for_rank(module: Module, test: ast.expr) -> bool:
+    """Whether a condition surely sets some workers apart: `rank == 0 and step % 10 == 0`, `rank < 2`, `is_main()`."""
+    if any(ANY.asks(module, test, first=first) for first in (True, False)) or asks_for_rank_alone(module, test):
+        return True
+    while is_negation(test):
+        test = test.operand
+    return _answers_by_rank(module, test)
+
+
+def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
+    """Whether a condition is seen to ask for the rank and nothing else; what a function answers may ask for more."""
+    asked = module.value(test)
+    while is_negation(asked):
+        asked = module.value(asked.operand)
+    if isinstance(asked, ast.Compare):
+        ranks = [ANY.is_rank(module, side) for side in (asked.left, *asked.comparators)]
+        rest = [side for side, is_rank in zip((asked.left, *asked.comparators), ranks, strict=True) if not is_rank]
+        return any(ranks) and all(module.constant(side) is not ... for side in rest)
+    if isinstance(asked, ast.Call) and last_name(asked.func) in RANK_ATTRIBUTES:
+        return True
+    return ANY.is_rank(module, asked) or (isinstance(asked, ast.Attribute) and asked.attr in RANK_ATTRIBUTES)
 
 
 def rank_condition(module: Module, node: ast.AST) -> ast.If | None:

@@ -163,6 +163,7 @@ def _may_be_none(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
 
 def only_rank(module: Module, test: ast.expr) -> bool:
     """Whether a condition asks for the rank and nothing else: not `rank == 0 and step % 10 == 0`."""
+    test = module.value(test)
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     is_and = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
     return _is_of_rank(module, *(part for part in parts if not (is_and and _asks_for_given(module, part))))
@@ -170,7 +171,8 @@ def only_rank(module: Module, test: ast.expr) -> bool:
 
 def _is_of_rank(module: Module, *tests: ast.expr) -> bool:
     """Whether there are conditions, and each of them, and each part, depends on the rank."""
-    parts = [part for test in tests for part in (test.values if isinstance(test, ast.BoolOp) else [test])]
+    values = [module.value(test) for test in tests]
+    parts = [part for value in values for part in (value.values if isinstance(value, ast.BoolOp) else [value])]
     return bool(parts) and all(tests_rank(module, part) for part in parts)
 
 

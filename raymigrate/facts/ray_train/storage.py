@@ -5,6 +5,8 @@ import ast
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, called_name, head, is_method_call, is_none, keyword_argument, leading_text
+from raymigrate.facts.values.given import may_be_left_out
+from raymigrate.facts.values.nothing import is_none_in_some_case
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -78,16 +80,16 @@ def absolute(module: Module, node: ast.expr) -> str:
 
 def _may_be_none(module: Module, node: ast.expr) -> bool:
     """Whether a path is None in some of the cases: by the default of an option or parameter, or an unset variable."""
-    return any(
-        is_none(source.node)
-        or (
-            isinstance(source.node, ast.Call)
-            and source.module.qualified(source.node.func) in MAY_GIVE_NONE
-            and len(source.node.args) == 1
-            and not source.node.keywords
-        )
-        for source in module.origins(node)
-    )
+    return is_none_in_some_case(module, node) or any(_may_be_unset(source) for source in module.origins(node))
+
+
+def _may_be_unset(source: Source) -> bool:
+    """Whether a value is a variable of the environment, or an option of the command line, that has no default."""
+    node = source.node
+    if isinstance(node, ast.Attribute):
+        return may_be_left_out(source.module, node.attr)
+    is_variable = isinstance(node, ast.Call) and source.module.qualified(node.func) in MAY_GIVE_NONE
+    return is_variable and len(node.args) == 1 and not node.keywords  # type: ignore[attr-defined]
 
 
 def _absolute(module: Module, node: ast.expr) -> str:

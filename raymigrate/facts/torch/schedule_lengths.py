@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.projects.main_process import is_size
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.torch.main_process import is_size
 from raymigrate.facts.values import is_call_by_name, last_name
 
 MEMBERS = (ast.Attribute, ast.Subscript)

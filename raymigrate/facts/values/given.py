@@ -59,6 +59,21 @@ def options(module: Module, name: str) -> list[ast.Call]:
     return [call for call, _ in module.method_calls("add_argument") if _option(module, call) == name]
 
 
+def may_be_left_out(module: Module, name: str) -> bool:
+    """Whether an attribute holds an option that is None unless the command line gives it."""
+    return any(_may_be_left_out(module, call) for call in options(module, name))
+
+
+def _may_be_left_out(module: Module, option: ast.Call) -> bool:
+    """Whether an option has no default, and need not be given: `add_argument("--out")`."""
+    given = {keyword.arg: keyword.value for keyword in option.keywords}
+    flags = [module.constant(flag) for flag in option.args]
+    is_optional = any(isinstance(flag, str) and flag.startswith("-") for flag in flags)
+    is_required = "required" in given and module.constant(given["required"]) is not False
+    has_default = "default" in given and module.constant(given["default"]) is not None
+    return is_optional and not is_required and not has_default and given.keys().isdisjoint({"action", None})
+
+
 def _option(module: Module, call: ast.Call) -> str | None:
     """The attribute that holds an option."""
     given = keyword_argument(call, "dest")

@@ -120,10 +120,22 @@ class MainProcess:
         return isinstance(node, ast.Attribute) and node.attr in names
 
     def _answers_so(self, module: Module, call: ast.Call, seen: Seen, *, first: bool) -> bool:
-        """Whether a function of the project answers so; where there is one process, it may give a constant."""
+        """Whether a function of the project answers so; where there is one process, it may give a constant.
+
+        Each function is asked once: there may be exponentially many ways to one. Meanwhile it answers nothing.
+        """
         if not first and self.is_rank(module, call, seen - {call}):
             return True
         home, answers = _answers(module, call)
+        if not answers:
+            return False
+        known, key = _answered(home), (self, answers[0], first)
+        if key not in known:
+            known[key] = False
+            known[key] = self._answer_so(home, answers, seen, first=first)
+        return known[key]
+
+    def _answer_so(self, home: Module, answers: list[ast.expr], seen: Seen, *, first: bool) -> bool:
         asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
         if asked:
             return all(self.asks(home, answer, seen, first=first) for answer in asked)
@@ -214,6 +226,12 @@ class MainProcess:
             return not name and is_method_call(call, *functions)
         ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
         return bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+
+
+@kept
+def _answered(module: Module) -> dict[tuple[MainProcess, ast.expr, bool], bool]:
+    """What functions of a module answer, by the first value that each returns."""
+    return {}
 
 
 @kept
