@@ -1,8 +1,11 @@
 """RM101, RM403: a trainer that goes on from the checkpoint of an earlier run of the same script."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
 
 HEAD = """
@@ -88,6 +91,20 @@ def test_another_checkpoint_is_told(case: str) -> None:
     outcome = converted(HEAD + TOLD[case])
     assert len(outcome.lines("RM403", Kind.MANUAL)) == 1
     assert "old_checkpoint" not in outcome.text
+
+
+@pytest.mark.parametrize("parameter", ["last", "result"])
+@pytest.mark.parametrize("is_called", [True, False])
+def test_another_file_may_give_a_checkpoint_that_legacy_ray_wrote(
+    tmp_path: Path, parameter: str, is_called: bool
+) -> None:
+    read, given = (parameter, "result.checkpoint") if parameter == "last" else ("result.checkpoint", "result")
+    job = f"{FIRST}def go_on({parameter}=None):\n    return {SECOND.format(read)}\ngo_on({given})\n"
+    caller = f"from ray.air import Result\nfrom job import go_on, init\n\n{'go_on' if is_called else 'init'}(load())\n"
+    write(tmp_path, {"job.py": HEAD + job, "again.py": caller})
+    told = [finding for result in convert(tmp_path).results for finding in result.findings if finding.code == "RM403"]
+    assert bool(told) is is_called
+    assert ("old_checkpoint" in (tmp_path / "job.py").read_text()) is not is_called
 
 
 def test_each_of_two_functions_starts_from_its_own() -> None:

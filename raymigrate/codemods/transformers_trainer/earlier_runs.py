@@ -7,6 +7,7 @@ they are looked for: of one that legacy Ray wrote, or may have written, the rule
 """
 
 import ast
+from collections.abc import Iterator
 from itertools import chain
 
 from raymigrate.base.findings import Rule
@@ -15,6 +16,7 @@ from raymigrate.codemods.shared.handed_keys import free_key
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.transformers_trainer.guide_form import GuideFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.callers import is_taken_elsewhere
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT, Layout, carries_preprocessor, layout, trainers_behind
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
@@ -52,6 +54,8 @@ def _is_written_by_converted(context: Context, call: TrainerCall, checkpoint: as
     """Whether a checkpoint, where there is one, is of trainers that were converted before, or of the trainer itself."""
     module = context.module
     found = [source for source in sources(module, checkpoint) if not is_none(source)]
+    if any(_may_be_given_elsewhere(module, name) for source in (checkpoint, *found) for name in _names(source)):
+        return False
     trainers = [trainers_behind(module, source) for source in found if _is_of_result(module, source)]
     return (
         bool(found)
@@ -67,6 +71,16 @@ def _is_written_by_converted(context: Context, call: TrainerCall, checkpoint: as
 def _is_of_result(module: Module, source: ast.expr) -> bool:
     """Whether a value is taken from the result of such a trainer; of a loop over several not all may be seen."""
     return not isinstance(source, ast.Name) and layout(module, source) is Layout.NESTED
+
+
+def _names(node: ast.expr) -> Iterator[ast.Name]:
+    return (part for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+def _may_be_given_elsewhere(module: Module, name: ast.Name) -> bool:
+    """Whether a name is a parameter of what other files use as well: they may give what legacy Ray wrote."""
+    bindings = module.scope_of[name].lookup(name.id)
+    return any(isinstance(bound.node, ast.arg) and is_taken_elsewhere(module, bound.node) for bound in bindings)
 
 
 def _may_read_it_itself(function: TrainFunction) -> bool:
