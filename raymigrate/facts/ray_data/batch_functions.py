@@ -246,15 +246,21 @@ class BatchFunction:
         return min(lines, default=10**9)
 
     def _has_its_arrays(self, node: ast.expr) -> bool:
-        """Whether an expression is another dict of the same arrays: `dict(batch)`, `batch.copy()`, `{**batch}`."""
+        """Whether an expression is another dict of the same arrays: `dict(batch)`, `batch.copy()`, `{**batch}`.
+
+        One whose other values are made of the batch is not: `{**batch, "n": batch["n"].copy()}`.
+        """
+        others: list[ast.expr] = []
         match node:
-            case (
-                ast.Call(func=ast.Name(id="dict"), args=[whole])
-                | ast.Call(func=ast.Attribute(value=whole, attr="copy"), args=[])
-                | ast.Dict(keys=[None, *_], values=[whole, *_])
-            ):
-                return self._is_batch(whole)
-        return False
+            case ast.Call(func=ast.Name(id="dict"), args=[whole], keywords=keywords):
+                others = [keyword.value for keyword in keywords]
+            case ast.Call(func=ast.Attribute(value=whole, attr="copy"), args=[]):
+                pass
+            case ast.Dict(keys=[None, *_], values=[whole, *others]):
+                pass
+            case _:
+                return False
+        return self._is_batch(whole) and not any(self._is_batch(part) for other in others for part in ast.walk(other))
 
     def writes_to_arrays(self, batch_format: str) -> bool:
         """Whether the function changes the memory of its batch, which current Ray hands out read-only.
