@@ -177,3 +177,32 @@ def test_a_report_in_a_function_that_one_worker_calls_is_told(condition: str) ->
     assert converted(script).lines("RM407", Kind.MANUAL)
     assert not converted(script.replace(call, f"{call}\n    publish(loss)")).lines("RM407")
     assert not converted(script.replace(call, f"{call}\n    else:\n        publish(0)")).lines("RM407")
+
+
+TELLS = """
+def tell(loss):
+    session.report({"loss": loss})
+
+
+def tell_more(loss):
+    session.report({"loss": loss}, checkpoint=save())
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("report", "hangs"),
+    [
+        ("if rank == 0:\n        tell_more(loss)\n    else:\n        tell(loss)", []),
+        ('if rank == 0:\n        tell_more(loss)\n    else:\n        session.report({"loss": loss})', []),
+        ('if rank == 0:\n        session.report({"loss": loss})\n    else:\n        tell(loss)', []),
+        ('session.report({"a": 1}) if rank == 0 else session.report({"a": 2})', []),
+        ('session.report({"a": 1}) if rank == 0 else print({"a": 2})', [Kind.MANUAL]),
+        ("if rank == 0:\n        tell(loss)\n        tell_more(loss)", [Kind.MANUAL] * 2),
+        ("if rank == 0:\n        tell_more(loss)\n    else:\n        print(loss)", [Kind.MANUAL]),
+    ],
+)
+def test_the_others_may_report_in_another_function(report: str, hangs: list[Kind]) -> None:
+    script = SCRIPT.replace("\n\ndef train_loop", TELLS.replace("{", "{{").replace("}", "}}") + "\ndef train_loop")
+    found = converted(script.format(report=f"    {report}"))
+    assert [kind for code, kind, _ in found.findings if code == "RM407"] == hangs

@@ -5,7 +5,7 @@ workers: with rank 0 alone the job never ends, and warns once a minute (DEFAULT_
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -16,7 +16,7 @@ from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_r
 from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import called_name, is_method_call
 
 RM407 = Rule(
     "RM407",
@@ -58,13 +58,17 @@ def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module
     conditions = {call: rank_condition(module, call) for call in module.calls(*REPORTS)}
-    of_all = _with_reports_on_both_sides(module, conditions)
+    uses = {call: _uses_of_function(module, call) for call, condition in conditions.items() if condition is None}
+    by_use = {use: rank_condition(module, use) for found in uses.values() for use in found}
+    of_all = _with_reports_on_both_sides(module, [*conditions.items(), *by_use.items()])
     for call, condition in conditions.items():
         if condition is None:
             if (leaving := skipped_by_rank(module, call)) is not None:
                 _tell(context, call, leaving, AFTER)
-            elif is_for_first_rank(module, call):  # `report() if first else None`, or in a function that it alone calls
-                context.manual(RM407, call, HERE)
+            elif uses[call] and all(by_use[use] in of_all for use in uses[call]):
+                continue  # the others report in another function, or without one
+            elif is_for_first_rank(module, call) and not _is_in_both_sides(module, call):
+                context.manual(RM407, call, HERE)  # `report() if first else None`, or in a function that it alone calls
             continue
         if condition in of_all:
             continue
@@ -82,15 +86,29 @@ def _tell(context: Context, call: ast.Call, condition: ast.If, message: str) -> 
     context.manual(RM407, call, message if is_sure else UNSEEN.format(context.module.source(condition.test)))
 
 
-def _with_reports_on_both_sides(module: Module, conditions: Mapping[ast.Call, ast.If | None]) -> set[ast.If]:
+def _uses_of_function(module: Module, report: ast.Call) -> Sequence[ast.AST]:
+    """The uses of the function around a report, where it is one of the module's own."""
+    function = module.function(report)
+    is_top = isinstance(function, ast.FunctionDef) and isinstance(module.parent_of[function], ast.Module)
+    return module.uses_of(function) if is_top else ()
+
+
+def _is_in_both_sides(module: Module, report: ast.Call) -> bool:
+    """Whether a report is in an expression that reports either way: `report(a) if first else report(b)`."""
+    choices = [parent for parent in module.ancestors(report) if isinstance(parent, ast.IfExp)]
+    sides = [{called_name(module, part) for part in ast.walk(s)} for c in choices for s in (c.body, c.orelse)]
+    return bool(sides) and all(not side.isdisjoint(REPORTS) for side in sides)
+
+
+def _with_reports_on_both_sides(module: Module, conditions: Sequence[tuple[ast.AST, ast.If | None]]) -> set[ast.If]:
     """The conditions on the rank that reports follow either way: `if rank == 0: ... elif rank == 1: ... else: ...`.
 
     Args:
         module: The module.
-        conditions: The innermost one around each report.
+        conditions: The innermost one around each report, and each use of a function that reports.
     """
     inside: dict[ast.If, list[ast.AST]] = {}
-    for call, condition in conditions.items():
+    for call, condition in conditions:
         if condition is not None:
             inside.setdefault(condition, []).append(call)
         outer = condition
