@@ -150,6 +150,17 @@ TOLD = {
     "an attribute that a function may set": (
         f"options = show()\ndef load():\n    options.rate = 2\n\n{OF_OPTIONS}load()\n{TRAINER}"
     ),
+    "an attribute set by another name": f"options = show()\nours = options\n{OF_OPTIONS}ours.rate = 2\n{TRAINER}",
+    "an attribute of what had another name": f"ours = show()\noptions = ours\n{OF_OPTIONS}ours.rate = 2\n{TRAINER}",
+    "an attribute of what an object keeps": f"options = show()\nshow.own = options\n{OF_OPTIONS}show()\n{TRAINER}",
+    "an attribute that one of the values may set": (
+        "options = show()\nkwargs = dict(datasets=show(options))\n"
+        "trainer = TransformersTrainer(trainer_init_config=[options.rate], trainer_init_per_worker=init, **kwargs)\n"
+    ),
+    "an entry that one of the values may set": (
+        "options = show()\nkwargs = dict(datasets=show(options))\n"
+        "trainer = TransformersTrainer(trainer_init_config=[options['rate']], trainer_init_per_worker=init, **kwargs)\n"
+    ),
     "the name of an exception": (
         f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\ntry:\n    show()\nexcept OSError as data:\n"
         f"    pass\n{TRAINER}"

@@ -16,8 +16,10 @@ from raymigrate.facts.values.arguments import called_name, free_name, has_starre
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import Scope
 
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 # What stands in these may be evaluated never, or again and again.
 ON_CONDITION = (ast.IfExp, ast.BoolOp, ast.Compare, ast.While, ast.Assert, ast.comprehension)
 
@@ -133,8 +135,8 @@ def _may_come_later(module: Module, unpacked: ast.keyword, values: list[ast.expr
             before += parts[1 if inner is unpacked else 0 : parts.index(inner)]  # not the function, which is a name
         inner = outer
     found = [part for node in before for part in ast.walk(node)]
-    if all(_is_plain(module, part) for part in found):
-        return True
+    if all(_is_plain(module, part) and not _reads_part(module, part) for part in found):
+        return True  # which calls among the expressions do not change
     return not any(_has_effect(module, part) for node in (*before, *values) for part in ast.walk(node))
 
 
@@ -155,6 +157,9 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
         return False
     if not _are_kept(module, values, between):
         return False
+    for owner, scope in _owners(module, values):
+        if any(_has_another_name(module, use) for use in (owner, *module.uses(owner.id, scope))):
+            return False
     declared = [node.names for node in module.of_type(ast.Global)]
     declared += [node.names for node in module.of_type(ast.Nonlocal)]
     elsewhere = {name for names in declared for name in names}
@@ -173,20 +178,34 @@ def _are_kept(module: Module, values: list[ast.expr], between: list[ast.stmt]) -
 
     These may read from what the name stands for, and so may functions that they call, but not hand it on.
     """
-    parts = [part for value in values for part in ast.walk(value)]
-    reads = [part for part in parts if isinstance(part, (ast.Attribute, ast.Subscript))]
-    owners = {part.value.id: part.value for part in reads if isinstance(part.value, ast.Name)}
-    for name, owner in owners.items():
-        scope = module.bound_in(owner)
-        if module.qualified(owner) is not None or scope is None:
-            continue  # a module, or a builtin
-        for use in module.uses(name, scope):
+    for owner, scope in _owners(module, values):
+        for use in module.uses(owner.id, scope):
             is_near = module.scope_of[use] is module.scope_of[owner]
             if is_near and not any(module.inside(use, statement) for statement in between):
                 continue
             if not _is_read_from(module, use):
                 return False
     return True
+
+
+def _owners(module: Module, values: list[ast.expr]) -> list[tuple[ast.Name, Scope]]:
+    """The names of whose attributes and entries some expressions read, each once, with the scopes that bind them."""
+    read = [part for value in values for part in ast.walk(value) if _reads_part(module, part)]
+    found = {part.value.id: part.value for part in read if isinstance(part.value, ast.Name)}  # type: ignore[attr-defined]
+    return [(owner, scope) for owner in found.values() if (scope := module.bound_in(owner)) is not None]
+
+
+def _reads_part(module: Module, part: ast.AST) -> bool:
+    """Whether a part of an expression reads `args.rate` or `config["rate"]`, of what no import names."""
+    return isinstance(part, (ast.Attribute, ast.Subscript)) and module.qualified(part) is None
+
+
+def _has_another_name(module: Module, use: ast.Name) -> bool:
+    """Whether what a name stands for has another one as well, by which it may be changed: `self.args = args`."""
+    outer = module.parent_of[use]
+    definition = module.definition(use)
+    given = module.assigned(definition) if definition is not None else None
+    return isinstance(given, (ast.Name, ast.Attribute)) or (isinstance(outer, BINDS) and outer.value is use)
 
 
 def _is_read_from(module: Module, use: ast.Name) -> bool:
