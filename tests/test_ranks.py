@@ -65,3 +65,17 @@ def test_functions_that_ask_each_other_are_asked_once() -> None:
     module, test = last_test(f"{head}{functions}f39()\n")
     assert asks_for_main(module, test)
     assert asks_for_rank(module, test)
+
+
+def test_functions_that_give_the_rank_are_asked_once() -> None:
+    functions = "".join(
+        f"def f{i}(a):\n    if a:\n        return f{i - 1}(a)\n    return f{i - 1}(1)\n\n\n" for i in range(1, 40)
+    )
+    head = "import ray.train\n\n\ndef f0(a):\n    return ray.train.get_context().get_world_rank()\n\n\n"
+    module, test = last_test(f"{head}{functions}f39(1) == 0\n")
+    assert asks_for_main(module, test)
+
+
+def test_a_function_that_calls_itself_gives_no_rank_for_that() -> None:
+    module, test = last_test("def f(a):\n    if a:\n        return f(a - 1)\n    return a\n\n\nf(1) == 0\n")
+    assert not asks_for_main(module, test)

@@ -224,13 +224,17 @@ class MainProcess:
         home, answers = _answers(module, call)
         if not answers:  # `train.get_context().get_world_rank()`, `session.get_world_rank()`
             return not name and is_method_call(call, *functions)
-        ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
-        return bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+        known, key = _answered(home), (self, answers[0], None)
+        if key not in known:
+            known[key] = False  # meanwhile, as in `_answers_so`
+            ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
+            known[key] = bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+        return known[key]
 
 
 @kept
-def _answered(module: Module) -> dict[tuple[MainProcess, ast.expr, bool], bool]:
-    """What functions of a module answer, by the first value that each returns."""
+def _answered(module: Module) -> dict[tuple[MainProcess, ast.expr, bool | None], bool]:
+    """What functions of a module answer, by the first value that each returns; with None whether it is a number."""
     return {}
 
 
