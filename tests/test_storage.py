@@ -318,13 +318,24 @@ def main(argv=None):
 
 @pytest.mark.parametrize("path", ["folder", "args.out"])
 @pytest.mark.parametrize(("parsed", "how"), [("args", "args"), ("args, rest", "known_args")])
-@pytest.mark.parametrize("option", ['"--out"', '"-o", "--out", help="results"', '"--out", type=str, default=None'])
+@pytest.mark.parametrize(
+    "option",
+    [
+        '"--out"',
+        '"-o", "--out", help="results"',
+        '"--out", type=str, default=None',
+        '"--out", action="store"',
+        '"out", nargs="?"',
+    ],
+)
 def test_an_option_that_is_left_out_leaves_the_place_to_ray(path: str, parsed: str, how: str, option: str) -> None:
     after = str(convert(OPTIONS.format(path=path, parsed=parsed, how=how, option=option)).after)
     assert f"storage_path=os.path.abspath(os.path.expanduser({path})) if {path} else None" in after
 
 
-@pytest.mark.parametrize("option", ['"--out", required=True', '"out"', '"--out", default="runs"'])
+@pytest.mark.parametrize(
+    "option", ['"--out", required=True', '"out"', '"--out", default="runs"', '"out", nargs="?", default="runs"']
+)
 def test_an_option_that_has_a_value_is_asked_for_none(option: str) -> None:
     after = str(convert(OPTIONS.format(path="args.out", parsed="args", how="args", option=option)).after)
     assert "storage_path=os.path.abspath(" in after

@@ -65,13 +65,15 @@ def may_be_left_out(module: Module, name: str) -> bool:
 
 
 def _may_be_left_out(module: Module, option: ast.Call) -> bool:
-    """Whether an option has no default, and need not be given: `add_argument("--out")`."""
+    """Whether an option has no default, and need not be given: `add_argument("--out")`, `("out", nargs="?")`."""
     given = {keyword.arg: keyword.value for keyword in option.keywords}
     flags = [module.constant(flag) for flag in option.args]
-    is_optional = any(isinstance(flag, str) and flag.startswith("-") for flag in flags)
+    has_flag = any(isinstance(flag, str) and flag.startswith("-") for flag in flags)
+    is_optional = has_flag or ("nargs" in given and module.constant(given["nargs"]) == "?")
+    is_stored = "action" not in given or module.constant(given["action"]) == "store"
     is_required = "required" in given and module.constant(given["required"]) is not False
     has_default = "default" in given and module.constant(given["default"]) is not None
-    return is_optional and not is_required and not has_default and given.keys().isdisjoint({"action", None})
+    return is_optional and is_stored and not is_required and not has_default and None not in given
 
 
 def _option(module: Module, call: ast.Call) -> str | None:
