@@ -97,7 +97,7 @@ def _runs(module: Module, dataset: ast.Name) -> list[Run]:
 def _is_number_of_rows(module: Module, call: ast.Call) -> bool:
     """Whether a conversion gave its workers the result as their number of rows: RM107 told then what that costs."""
     entry = module.parent_of[call]
-    key = entry.arg if isinstance(entry, ast.keyword) else None
+    key: object = entry.arg if isinstance(entry, ast.keyword) else None
     if isinstance(entry, ast.Dict):
         written = entry.keys[entry.values.index(call)]
         key = module.constant(written) if written is not None else None
