@@ -76,3 +76,33 @@ def test_others_are_not_told(body: str) -> None:
 def test_scripts_of_today_are_not_told(body: str) -> None:
     assert not _told(body, SCRIPT.replace("ray.air.config", "ray.train"))
     assert _told(body, SCRIPT.replace("ray.air.config", "ray.train"), from_ray="2.6")
+
+
+TRAINED = """
+import ray
+from jobs import Rows
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer("m", TrainingArguments("out", max_steps=config["steps"]), train_dataset=train_dataset)
+
+
+train = ray.data.read_csv("rows.csv").map_batches(Rows)
+trainer = TransformersTrainer(init, trainer_init_config={config}, datasets={{"train": train}})
+result = trainer.fit()
+"""
+
+
+@pytest.mark.parametrize("config", ["dict(steps=numbers['steps'])", "{**numbers}", "numbers"])
+def test_a_conversion_counts_the_rows_of_a_dataset_that_was_counted(config: str) -> None:
+    """The file was left as it was with an RM903, since a second run would have kept the rows for the second count."""
+    script = TRAINED.format(config=config).replace("trainer =", "numbers = {'steps': train.count()}\ntrainer =", 1)
+    after = converted(script, from_ray="2.6").text
+    assert after.count("train.count()") == 2
+    assert converted(after, from_ray="2.6").text == after
+
+
+def test_a_number_of_rows_that_is_handed_elsewhere_is_another_run() -> None:
+    assert _told("res = ds.map(double)\nprint(res.count())\nrun(config={'num_rows': res.count()})") == [Kind.CONVERTED]

@@ -239,3 +239,31 @@ def test_another_name_for_it_needs_no_second_import(imports: str) -> None:
     script = INSIDE.replace("{imports}", imports).replace("{path}", "environ['OUT']")
     text = str(convert(script, options=Options(to_ray=True)).after)
     assert "    os.chdir(DIRECTORY)" in text and "    import os\n" not in text
+
+
+MADE = {
+    "a configuration": 'TrainingArguments(**json.load(open("/conf.json")))',
+    "the default": "TrainingArguments(seed=3)",
+    "another file": "make_arguments()",
+    "nothing": "None",
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+@pytest.mark.parametrize("line", ["trainer.save_model()", "trainer.save_state()", "get_last_checkpoint(args.out)"])
+def test_a_folder_that_is_not_written_here_is_found_where_the_script_goes_on_with_it(made: str, line: str) -> None:
+    text = SCRIPT.replace('TrainingArguments("runs")', made).replace("trainer.save_model({path})", line)
+    text = text.replace("import json\n", "import json\nfrom transformers.trainer_utils import get_last_checkpoint\n")
+    assert "    os.chdir(DIRECTORY)" in str(convert(text, options=Options(to_ray=True)).after)
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_it_may_be_anywhere_where_nothing_goes_on_with_it(made: str) -> None:
+    text = SCRIPT.replace('TrainingArguments("runs")', made).replace("{path}", '"/models/best"')
+    assert "os.chdir" not in str(convert(text, options=Options(to_ray=True)).after)
+
+
+@pytest.mark.parametrize("given", ["resume_from_checkpoint=None", "resume_from_checkpoint=False", ""])
+def test_a_model_is_saved_where_it_was_by_a_training_that_did_not_resume(given: str) -> None:
+    text = SCRIPT.replace("trainer.train()", f"trainer.train({given})").replace("{path}", "")
+    assert 'RUNS = os.path.abspath("runs")' in str(convert(text, options=Options(to_ray=True)).after)

@@ -30,6 +30,7 @@ RUNS = frozenset(
         *KEEPS,
     ]
 )
+ROWS_KEYS = ("num_rows", "num_train_rows")  # those that shared/train_function.py makes; a number may follow
 RM518 = Rule(
     "RM518",
     "a mapped Dataset that is asked for its rows again",
@@ -86,9 +87,22 @@ def _runs(module: Module, dataset: ast.Name) -> list[Run]:
     for use in reads(module, dataset) or ():
         method = module.parent_of[use]
         call = module.calling(method)
-        if call is not None and isinstance(method, ast.Attribute) and method.attr in RUNS:
+        if call is None or not isinstance(method, ast.Attribute) or method.attr not in RUNS:
+            continue
+        if not _is_number_of_rows(module, call):
             found.append(Run(call, method.attr))
     return sorted(found, key=lambda run: module.end(run.call))  # arguments come first
+
+
+def _is_number_of_rows(module: Module, call: ast.Call) -> bool:
+    """Whether a conversion gave its workers the result as their number of rows: RM107 told then what that costs."""
+    entry = module.parent_of[call]
+    key: object = entry.arg if isinstance(entry, ast.keyword) else None
+    if isinstance(entry, ast.Dict):
+        written = entry.keys[entry.values.index(call)]
+        key = module.constant(written) if written is not None else None
+    around = (each.arg for each in module.ancestors(call) if isinstance(each, ast.keyword))
+    return str(key).startswith(ROWS_KEYS) and "train_loop_config" in around
 
 
 def _run_again(runs: list[Run]) -> Run | None:

@@ -104,7 +104,7 @@ class _Paths:
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
         every = [*paths, *folders]
         unseen = any(not self._is_literal(path) or self._is_half_known(path) for path in every)
-        unseen = unseen or self._hands_over_others(paths, folders)
+        unseen = unseen or self._hands_over_others(paths, folders) or self._keeps_unseen_folder(arguments)
         if self.outline.needs_argv or unseen or self._asks_hydra():
             self._go_to_directory()
             return True
@@ -180,20 +180,29 @@ class _Paths:
         text = self.module.constant(folder)
         if not isinstance(text, str) or text.startswith("/"):
             return True
-        return is_read_again(self.module, text) if self._resumes is None else self._resumes
+        return self._resumes or is_read_again(self.module, text)
+
+    def _keeps_unseen_folder(self, arguments: list[ast.Call]) -> bool:
+        """Whether the script goes on to use a folder of checkpoints that is not written where it is made.
+
+        It can come from a configuration or another file, and is the relative "trainer_output" where none is given
+        (transformers 5.23, training_args.py `__post_init__`).
+        """
+        is_written = [argument(call, 0, "output_dir") is not None for call in arguments]
+        return self._resumes and not (is_written and all(is_written))
 
     @cached_property
-    def _resumes(self) -> bool | None:
-        """Whether the script uses the checkpoints of a Trainer, by the first call that tells; None where none does."""
-        for call in self.calls:
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else called_name(self.module, call)
-            if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
-                return True
-            if name.endswith("get_last_checkpoint"):
-                return True
-            if name == "train" and (given := argument(call, 0, "resume_from_checkpoint")) is not None:
-                return not (isinstance(given, ast.Constant) and given.value in (None, False))
-        return None
+    def _resumes(self) -> bool:
+        """Whether the script uses the folder of a Trainer's checkpoints without naming it."""
+        return any(self._uses_folder(call) for call in self.calls)
+
+    def _uses_folder(self, call: ast.Call) -> bool:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else called_name(self.module, call)
+        if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
+            return True
+        given = argument(call, 0, "resume_from_checkpoint") if name == "train" else None
+        resumes = given is not None and not (isinstance(given, ast.Constant) and given.value in (None, False))
+        return resumes or name.endswith("get_last_checkpoint")
 
     def _is_literal(self, path: ast.expr) -> bool:
         """Whether a path begins with a literal, which shows whether it is relative."""
