@@ -49,13 +49,13 @@ METHODS = frozenset(
         *("tolist", "item", "cpu", "detach", "numpy", "mean", "to_dict", "as_posix", "joinpath", "with_suffix"),
     }
 )
-# Code that goes on elsewhere, or leaves something behind.
 EVERY_WRITES = "Every process of a distributed run writes this file."
 EVERY_REMOVES = (
     "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
     " or take away what the main process has written since."
 )
 BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
+# Code that goes on elsewhere, or leaves something behind.
 LEAVING = (
     *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Break, ast.Continue, ast.Raise, ast.Delete),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
