@@ -80,6 +80,21 @@ def test_the_number_by_position_and_in_a_dict_too(kept: str) -> None:
         ("best = [checkpoint for checkpoint, _ in result.best_checkpoints][0]", SEVERAL),
         ("pairs = result.best_checkpoints\nwhile input():\n    print(pairs[0])\n    pairs.sort(key=score)", ONE),
         ("pairs = list(result.best_checkpoints)\npairs.reverse()\nprint(result.best_checkpoints[0])", ONE),
+        ("pairs = result.best_checkpoints\nif input():\n    pairs.sort(key=score)\nprint(pairs[0])", ONE),
+        (
+            "pairs = result.best_checkpoints\nif input():\n    pairs.reverse()\nelse:\n    print(pairs[0])",
+            ONE,
+        ),
+        (
+            "def order(a):\n    a.sort()\n\n\nprint(result.best_checkpoints[0])\norder(result.best_checkpoints)",
+            ONE,
+        ),
+        ("pairs = result.best_checkpoints.copy()\nprint(pairs[0])", ONE),
+        ("import copy\n\npairs = copy.copy(result.best_checkpoints)\nprint(pairs[0])", ONE),
+        ("pairs = result.best_checkpoints[:]\nprint(pairs[0])", ONE),
+        ("pairs = [*result.best_checkpoints, None]\nprint(pairs[0])", ONE),
+        ("pairs = [*result.best_checkpoints]\npairs = pairs if pairs else pairs[:]\nprint(pairs[0])", ONE),
+        ("del result.best_checkpoints[0]", ONE),
         ("result.best_checkpoints.sort()\nresult = trainer.fit()\nprint(result.best_checkpoints[0])", ONE),
     ],
 )

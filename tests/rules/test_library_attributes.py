@@ -477,6 +477,19 @@ def test_an_object_that_may_be_of_a_class_of_the_file_has_what_that_declares(bas
     assert not converted(script).lines("RM723")
 
 
+@pytest.mark.parametrize("base", ["Shared", "Between"])
+def test_what_a_mixin_gives_a_class_of_a_library_is_its_own(base: str) -> None:
+    script = (
+        "import ray\nfrom transformers import Trainer\n\n\n"
+        "class Shared:\n    @property\n    def tokenizer(self):\n        return 1\n\n\n"
+        f"class Between(Shared):\n    pass\n\n\nclass Own({base}, Trainer):\n    pass\n\n\n"
+        "own = Own()\nprint(own.tokenizer)\n"
+    )
+    assert not converted(script).lines("RM723")
+    apart = script.replace(f"({base}, Trainer)", "(Trainer)")
+    assert len(converted(apart).lines("RM723", Kind.CONVERTED)) == 1
+
+
 def test_a_parameter_of_another_annotation_may_be_the_arguments() -> None:
     use = "def make(given: dict):\n    return TrainingArguments('o', no_cuda=given.no_cuda)\n"
     outcome = converted(f"import ray\nfrom transformers import TrainingArguments\n\n\n{use}")

@@ -154,6 +154,9 @@ def test_a_trainer_that_is_restored_by_the_name_of_its_class(restore: str, is_to
         ('kind = TorchTrainer if imported else objective\nTuner.restore("/run", kind)', True),
         ('import ray.train.torch as rt\nTuner.restore("/run", rt.TorchTrainer)', True),
         ('class Own(TorchTrainer):\n    pass\n\n\nTuner.restore("/run", Trainable)', False),
+        ('class Own(TorchTrainer):\n    pass\n\n\nTuner.restore("/run", Own)', True),
+        ('class Own:\n    pass\n\n\nTuner.restore("/run", Own)', False),
+        ('import ray.train.xgboost as rx\nTuner.restore("/run", rx.XGBoostTrainer)', True),
         ('Tuner.restore("/run", imported.TorchTrainer)', False),
     ],
 )

@@ -96,7 +96,16 @@ def test_a_class_that_one_of_two_branches_picks_goes_on_without_it() -> None:
     outcome = converted(SCRIPT.format(code=code.format(", verbose=True")))
     assert outcome.text == SCRIPT.format(code=code.format(""))
     code = code.replace("lr_scheduler.ConstantLR", "watched.Constant").format(", verbose=True")
-    assert converted(SCRIPT.format(code=code)).findings == []
+    outcome = converted(SCRIPT.format(code=code))
+    assert outcome.text == SCRIPT.format(code=code)
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize("other", ["None", "made"])
+def test_none_is_no_class_that_is_called(other: str) -> None:
+    code = f"made = lr_scheduler.StepLR\nmade = made if watched else {other}\ns = made(optimizer, 3{{}})"
+    outcome = converted(SCRIPT.format(code=code.format(", verbose=True")))
+    assert outcome.text == SCRIPT.format(code=code.format(""))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +128,10 @@ def test_a_class_that_is_looked_up_is_told(code: str) -> None:
 
 def test_other_things_that_are_looked_up_may_take_it() -> None:
     code = "KINDS = {'step': lr_scheduler.StepLR, 'own': watched.Own}\ns = KINDS[watched](optimizer, verbose=True)"
-    assert converted(SCRIPT.format(code=code)).findings == []
+    outcome = converted(SCRIPT.format(code=code))
+    assert outcome.text == SCRIPT.format(code=code)
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == 1  # where it is that of torch
+    assert converted(SCRIPT.format(code=code.replace("lr_scheduler.StepLR", "watched.Other"))).findings == []
 
 
 def test_a_value_that_binds_a_name_stays() -> None:

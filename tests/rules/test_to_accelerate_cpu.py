@@ -162,3 +162,11 @@ if __name__ == "__main__":
     outcome = accelerated(head=work)
     assert "accelerator.reduce(mean" in outcome.text, outcome.messages
     assert ("Accelerator(cpu=True)" in outcome.text) is stays
+
+
+@pytest.mark.parametrize("place", ["rank % count", "list(range(count))[rank]"])
+def test_a_count_that_numbers_gpus_is_no_number_of_processes(place: str) -> None:
+    group = "import torch.distributed as dist\n\ndist.init_process_group('gloo')\nrank = dist.get_rank()\n"
+    counted = f"{group}count = torch.cuda.device_count()\n"
+    assert "Accelerator(cpu=True)" in accelerated(BARE, head=WITHOUT + counted).text
+    assert "Accelerator()" in accelerated(BARE, head=f"{WITHOUT}{counted}model.to({place})\n").text

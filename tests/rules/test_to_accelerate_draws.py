@@ -149,6 +149,8 @@ model = Net()
         (MADE, True),
         (HELD, True),
         ("model = Ours()\n", True),  # not seen
+        ("model = nn.Sequential(Ours(), nn.Linear(3, 3))\n", True),
+        ("def make():\n    return Ours()\n\n\nmodel = make()\n", True),
         (PLAIN, False),
     ],
 )

@@ -65,6 +65,14 @@ def test_a_class_that_is_imported_in_a_function_annotates_nothing() -> None:
     assert "def back(loss: float, accelerator):" in accelerated(head=script).text
 
 
+@pytest.mark.parametrize("own", ["from job import Accelerator\n", "class Accelerator:\n    pass\n"])
+def test_a_class_of_the_scripts_own_with_that_name_annotates_nothing(own: str) -> None:
+    function = FUNCTION.format(of="object", to="torch.device", more="", body=indent(LOOP, "    "))
+    head = HEAD.replace("\n\ndevice = ", f"\n\n{function}device = ", 1)
+    text = accelerated("train(model, loader, optimizer, device)\n", own, head=head).text
+    assert "optimizer: object, accelerator) -> None" in text
+
+
 def test_a_parameter_that_is_added_is_annotated_as_the_others() -> None:
     method = """class Loop:
     def __init__(self, net: nn.Module, rows: DataLoader, optimizer: object):

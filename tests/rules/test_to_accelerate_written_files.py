@@ -64,6 +64,43 @@ def test_no_other_process_reads_a_file_or_a_name_that_the_main_one_has() -> None
     assert is_said(EVERY, accelerated(IMPORTS, LOOP, twice, "print(open('b.txt').read())\n").messages)
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        "if os.path.exists('out/a.txt'):\n    print('there')\n",
+        "print(file.stat().st_size)\n",
+        "print(os.listdir('out'))\n",
+        "print(os.listdir())\n",
+        "print(glob.glob('out/*.txt'))\n",
+        "print(glob.glob(os.path.join('out', '*.txt')))\n",
+        "for found in Path('out').iterdir():\n    print(found)\n",
+        "os.system('cat out/a.txt')\n",
+        "command = f'python show.py --file={file}'\nsubprocess.run(command, shell=True)\n",
+        "subprocess.run(['cat', 'out/a.txt'])\n",
+        "rows = load_dataset('text', data_dir='out')\n",
+        "words = AutoTokenizer.from_pretrained('out')\n",
+    ],
+)
+def test_what_may_miss_a_file_that_is_not_there_yet_is_seen(later: str) -> None:
+    imports = "import glob, os, subprocess\nfrom datasets import load_dataset\n"
+    write = "file = Path('out/a.txt')\nfile.write_text('a')\n"
+    outcome = accelerated(IMPORTS, imports, LOOP, write, later)
+    assert is_said(EVERY, outcome.messages)
+    assert GUARD not in outcome.text
+    others = "os.makedirs('out', exist_ok=True)\nprint(f'written to {file}', os.listdir('data'))\n"
+    assert guarded("file.write_text('a')\n") in accelerated(IMPORTS, imports, LOOP, write, others).text
+
+
+@pytest.mark.parametrize(
+    "rows", ["map(lambda x: model(x), [1])", "zip(test_loader, [1])", "iter(test_loader)", "csv.reader(open('b.csv'))"]
+)
+def test_what_is_gone_through_once_is_no_plain_value(rows: str) -> None:
+    write = "with open('a.txt', 'w') as f:\n    for row in rows:\n        f.write(str(row))\n"
+    outcome = accelerated(IMPORTS, "import csv\n", LOOP, f"rows = {rows}\n", write)
+    assert is_said(EVERY, outcome.messages)
+    assert GUARD not in outcome.text
+
+
 ROWS = """
 
 def rows():

@@ -326,7 +326,10 @@ def test_lines_that_differ_in_how_it_trains_are_left_for_a_person(
 
 @pytest.mark.parametrize(
     "launcher",
-    ["python -m accelerate.commands.launch", "python3.11  -m accelerate.commands.launch", "accelerate-launch"],
+    [
+        *("python -m accelerate.commands.launch", "python3.11  -m accelerate.commands.launch", "accelerate-launch"),
+        "python -u -O -m accelerate.commands.launch",
+    ],
 )
 def test_the_other_commands_of_accelerates_launcher(tmp_path: Path, launcher: str) -> None:
     """The flags and the file that each of them reads are those of `accelerate launch`."""
@@ -347,3 +350,17 @@ def test_the_launcher_of_torch_reads_no_file_of_accelerate(tmp_path: Path) -> No
     (tmp_path / "run.sh").write_text("python -m torch.distributed.run --nproc_per_node 3 train.py\n")
     (launch,) = launches_of(str(tmp_path / "train.py"))
     assert not launch.may_read_file
+
+
+def test_the_options_of_the_interpreter_stand_before_the_launcher(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    (tmp_path / "run.sh").write_text("python -u -m torch.distributed.launch --nproc_per_node 3 train.py --m 2\n")
+    (launch,) = launches_of(str(tmp_path / "train.py"))
+    assert launch.flags["num_processes"] == "3" and not launch.is_plain and not launch.may_read_file
+    assert launch.own_arguments("train.py") == ["--m", "2"]
+
+
+def test_a_script_with_such_a_name_is_no_launcher(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    (tmp_path / "run.sh").write_text("sh my-accelerate-launch --num_processes 3 train.py\n")
+    assert not launches_of(str(tmp_path / "train.py"))

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, called_name, keyword_named, unpacked_dicts
+from raymigrate.facts.values import Source, argument, called_name, is_none, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import constructors, is_given_object
 from raymigrate.facts.values.items import origins_of_items
@@ -52,15 +52,20 @@ def scheduler_verbose(context: Context) -> None:
 
 
 def _scheduler(classes: list[Source]) -> str | None:
-    """The class of torch's schedulers that something is, in each of the cases; None of anything else."""
-    names = [source.module.qualified(source.node) or "" for source in classes]
+    """The class of torch's schedulers that something is in each of the cases in which it can be called; else None."""
+    names = [source.module.qualified(source.node) or "" for source in classes if not is_none(source.node)]
     is_known = bool(names) and all(name.startswith(SCHEDULERS) for name in names)
     return names[0].rpartition(".")[2] if is_known else None
 
 
 def _one_of_several(module: Module, made: ast.expr) -> str | None:
-    """The first of the classes where one is looked up: `SCHEDULERS[name]`. Another file may add others to them."""
-    return _scheduler([item for source in module.origins(made) for item in origins_of_items(source)])
+    """The first of torch's classes where there are others too, or one is looked up: `SCHEDULERS[name]`.
+
+    Another file may add others to those that are looked up.
+    """
+    classes = [*module.origins(made)]
+    classes += [item for source in classes for item in origins_of_items(source)]
+    return next((name for one in classes if (name := _scheduler([one])) is not None), None)
 
 
 def _leave_out(context: Context, call: ast.Call, name: str, above: int) -> None:

@@ -25,8 +25,8 @@ from raymigrate.facts.hugging_face.instances import (
     declared_others,
     instance_of,
     is_imported_deployment,
-    library_base,
     may_be_derived,
+    may_be_made_from,
     parsed_class,
 )
 from raymigrate.facts.hugging_face.later_settings import settings_by_name, unseen_settings
@@ -123,9 +123,6 @@ OF_ANALYSES: Mapping[str, str] = {
     ),
     "set_filetype": "Take it out: it reads the files that Tune writes.",
 }
-UNRELATED = frozenset(
-    {"abc", "enum", "object", "torch", "typing"}
-)  # a class made from theirs is none of the libraries'
 LOOK_UP = "Ask hasattr(args, name) before it and raise an error, or give the values to TrainingArguments(...) itself."
 
 
@@ -195,15 +192,8 @@ def _renamed(kind: str) -> Mapping[str, str]:
 
 def _may_be_of_own(module: Module, node: ast.expr, kind: str, classes: Sequence[ast.ClassDef]) -> bool:
     """Whether an object may be of one of some classes of the file: if its own one is known, of one made from that."""
-    may_be = any(not kind or _may_be_made_from(module, made, kind) for made in classes)
+    may_be = any(not kind or may_be_made_from(module, made, kind) for made in classes)
     return may_be and not _is_of_library(module, node)
-
-
-def _may_be_made_from(module: Module, made: ast.ClassDef, kind: str) -> bool:
-    if base := library_base(module, made):
-        return kind in lineage(base)
-    names = (module.naming(base).partition(".")[0] for base in made.bases)
-    return any(name not in UNRELATED for name in names)
 
 
 def _is_of_library(module: Module, node: ast.expr) -> bool:

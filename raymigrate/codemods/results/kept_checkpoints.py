@@ -17,6 +17,7 @@ from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
+    called_name,
     free_name,
     given_by_name,
     has_starred,
@@ -34,7 +35,7 @@ MESSAGE = (
 OTHER = "this may be another one now"
 MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
-COPIES = ("list", "tuple", "iter")  # which keep the order
+COPIES = ("list", "tuple", "iter", "copy.copy", "copy.deepcopy")  # which keep the order
 
 
 @codemod("best_checkpoints", phase=Phase.RESULTS)
@@ -45,8 +46,8 @@ def kept_checkpoints(context: Context) -> None:
         return
     put_in_order = _put_in_order(module)
     for item, pairs, change in _items(module):
-        results, start = _results(module, pairs), module.start(item)
-        if results and put_in_order.get(_made_by(module, pairs), start) < start:
+        results = _results(module, pairs)
+        if results and any(_surely_runs_first(module, o, item) for o in put_in_order.get(_made_by(module, pairs), ())):
             continue
         numbers = {number for result in results for number in _numbers_kept(result)}
         if numbers <= {None}:
@@ -54,10 +55,10 @@ def kept_checkpoints(context: Context) -> None:
         is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
         is_sure = is_sure and not put_in_order and all(_is_list(one.node) for one in module.origins(pairs))
         is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
-        is_sure = is_sure and isinstance(item, ast.Subscript) and module.constant(item.slice) == 0
-        if numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
+        first = _read_first(module, item)
+        if first is not None and numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
-                context.plan.replace(item.slice, "-1")  # type: ignore[attr-defined]
+                context.plan.replace(first, "-1")
         else:
             context.manual(RM604, item, of_trainer(f"{MESSAGE}: {change}.", *results), BEST)
 
@@ -80,6 +81,13 @@ def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr, str]]:
             yield statement.value, statement.value, OTHER if has_starred(targets) else MORE
 
 
+def _read_first(module: Module, item: ast.expr) -> ast.expr | None:
+    """The number in `pairs[0]`, where that is read; None of anything else."""
+    if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and module.constant(item.slice) == 0:
+        return item.slice
+    return None
+
+
 def _results(module: Module, pairs: ast.expr) -> list[Source]:
     """The results whose best_checkpoints a value may be, or may have been copied from in their order."""
     found = []
@@ -89,29 +97,51 @@ def _results(module: Module, pairs: ast.expr) -> list[Source]:
         if one.node in seen:
             continue
         seen.add(one.node)
-        copied: ast.expr | None = None
         if _is_list(one.node):
             found.append(Source(one.module, one.node.value))
-        elif isinstance(one.node, (ast.ListComp, ast.GeneratorExp)):
-            copied = one.node.generators[0].iter
-        elif isinstance(one.node, ast.Call) and one.node.args and free_name(one.module, one.node.func) in COPIES:
-            copied = one.node.args[0]
-        waiting += one.module.origins(copied)
+        else:
+            waiting += one.module.origins(_copied(one.module, one.node))
     return found
+
+
+def _copied(module: Module, node: ast.AST) -> ast.expr | None:
+    """What a value is a copy of that keeps the order, perhaps without some; None of anything else."""
+    match node:
+        case ast.ListComp() | ast.GeneratorExp():
+            return node.generators[0].iter
+        case ast.Subscript(slice=ast.Slice(lower=None, step=None)):
+            return node.value
+        case ast.List(elts=[ast.Starred(value=copied), *_]) | ast.Tuple(elts=[ast.Starred(value=copied), *_]):
+            return copied
+        case ast.Call(func=ast.Attribute(value=copied, attr="copy"), args=[]):
+            return copied
+        case ast.Call(args=[copied, *_]) if (
+            free_name(module, node.func) in COPIES or called_name(module, node) in COPIES
+        ):
+            return copied
+    return None
 
 
 def _is_list(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and node.attr == "best_checkpoints"
 
 
-def _put_in_order(module: Module) -> dict[frozenset[ast.AST], tuple[int, int]]:
-    """The lists that the script gives an order of its own, which decides what is first, with the place where."""
-    found: dict[frozenset[ast.AST], tuple[int, int]] = {}
+def _put_in_order(module: Module) -> dict[frozenset[ast.AST], list[ast.Call]]:
+    """The lists that the script gives an order of its own, which decides what is first, with what does so."""
+    found: dict[frozenset[ast.AST], list[ast.Call]] = {}
     for call, method in module.method_calls("sort", "reverse"):
         if _results(module, method.value):
-            start, made = module.start(call), _made_by(module, method.value)
-            found[made] = min(start, found.get(made, start))
+            found.setdefault(_made_by(module, method.value), []).append(call)
     return found
+
+
+def _surely_runs_first(module: Module, call: ast.Call, item: ast.expr) -> bool:
+    """Whether a call runs before an item is taken, whatever conditions hold: both are below one block of a function."""
+    if module.function(call) is not module.function(item) or module.start(call) > module.start(item):
+        return False
+    block = module.block_of(module.statement(call))
+    around = (node for node in (module.statement(item), *module.ancestors(item)) if isinstance(node, ast.stmt))
+    return any(module.block_of(statement) is block for statement in around)
 
 
 def _made_by(module: Module, pairs: ast.expr) -> frozenset[ast.AST]:

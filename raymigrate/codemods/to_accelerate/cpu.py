@@ -12,7 +12,7 @@ from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import Source, argument, called_name, is_method_call, last_name
+from raymigrate.facts.values import Source, argument, called_name, is_call_by_name, is_method_call, last_name
 
 # What a script says that has to do with other devices than the CPU.
 OTHER_DEVICES = lazy_regex(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
@@ -123,17 +123,24 @@ class Cpu(Side):
         return frozenset(part for node in found for part in ast.walk(node))
 
     def _is_harmless(self, reference: Reference) -> bool:
+        asked = self.module.calling(reference.node)
         if reference.qualified == COUNT:
-            return bool(self._backends)  # the number of processes
+            return bool(self._backends) and asked is not None and self._only_counts(asked)
         if reference.qualified != AVAILABLE:
             return reference.qualified in HARMLESS
-        asked = self.module.calling(reference.node)
         condition = self.module.parent_of[asked] if asked is not None else None
         if not isinstance(condition, ast.If):
             return False
         steps = [step.value for step in condition.body if isinstance(step, ast.Expr)]
         is_plain = len(steps) == len(condition.body) and not condition.orelse
         return is_plain and all(called_name(self.module, step) in HARMLESS for step in steps)
+
+    def _only_counts(self, count: ast.Call) -> bool:
+        """Whether a number of GPUs is that of the processes, and numbers no GPU: `rank % count`, `range(count)`."""
+        name = self.module.name_of(count)
+        uses = [count] if name is None else self.module.uses_of(name)
+        around = [self.module.parent_of[use] for use in uses]
+        return not any(isinstance(outer, ast.BinOp) or is_call_by_name(outer, "range") for outer in around)
 
     def _words(self) -> Iterator[str]:
         """The names and texts in which a script would speak of a device, less those that stand for the CPU."""

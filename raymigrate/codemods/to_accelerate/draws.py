@@ -1,6 +1,7 @@
 """RM858: random numbers and parameters of a loop that a prepared loader and several processes change."""
 
 import ast
+import sys
 from collections.abc import Collection
 
 from raymigrate.codemods.shared import second_backwards
@@ -20,6 +21,7 @@ WITH_DROPOUT = ("Transformer", "MultiheadAttention")  # layers of torch that dro
 
 # Packages whose models may drop, wherever one is made: in a function that gives it, or for an attribute of a class.
 OF_MODELS = ("transformers.", "peft.", "timm.", "sentence_transformers.", "diffusers.", "torchvision.models.")
+WITHOUT_MODELS = frozenset({"torch", "torchvision", "numpy", *sys.stdlib_module_names})
 
 
 def tell_draws(changes: Changes, training: Training, loaders: Collection[Variable], loops: list[Loop]) -> None:
@@ -114,6 +116,7 @@ def _holds_dropout(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
             continue
         if name is None:
             continue
-        if name.startswith(OF_MODELS) or (part is node and not name.startswith("torch.")):
-            return True  # a model of a library
+        is_class = name.rpartition(".")[2][0].isupper() and name.partition(".")[0] not in WITHOUT_MODELS
+        if name.startswith(OF_MODELS) or is_class or (part is node and not name.startswith("torch.")):
+            return True  # a model of a library, or of another file, in whatever layers: `nn.Sequential(Net(), ...)`
     return False

@@ -33,7 +33,8 @@ def is_annotated(module: Module, function: ast.FunctionDef, owner: ast.AST) -> b
     parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     if parameters and isinstance(module.parent_of[function], ast.ClassDef) and not is_static(function):
         del parameters[0]
-    is_seen = import_place(module, owner) is None
+    is_other = any(CLASS in scope.bindings for scope in module.scopes)  # a class of the script's own has the name
+    is_seen = import_place(module, owner) is None and not is_other
     return is_seen and bool(parameters) and all(each.annotation is not None for each in parameters)
 
 

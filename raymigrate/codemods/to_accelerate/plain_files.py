@@ -13,11 +13,11 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.wrappers import DDP
 from raymigrate.facts.folders.opened_files import TABLES, TO_PATHS, WRITERS, written_files, written_path
-from raymigrate.facts.folders.read_back import is_read_back
+from raymigrate.facts.folders.read_back import is_missed
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.projects.callees import functions_run
 from raymigrate.facts.syntax.nodes import blocks
-from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.values import called_name, free_name, reaching
 
 # What computes with plain values, and waits for no other process.
 FUNCTIONS = frozenset(
@@ -40,6 +40,8 @@ PACKAGES = (
     "numpy.",
 )
 DRAWING = "numpy.random."  # which would draw in the main process alone
+# What is gone through once, and may compute meanwhile: the other processes would be left with the rest.
+LAZY = frozenset({"map", "filter", "zip", "enumerate", "iter", "reversed", "csv.reader", "csv.DictReader"})
 METHODS = frozenset(
     {
         *("write", "writelines", "writerow", "writerows", "writeheader", "flush"),
@@ -47,13 +49,13 @@ METHODS = frozenset(
         *("tolist", "item", "cpu", "detach", "numpy", "mean", "to_dict", "as_posix", "joinpath", "with_suffix"),
     }
 )
-# Code that goes on elsewhere, or leaves something behind.
 EVERY_WRITES = "Every process of a distributed run writes this file."
 EVERY_REMOVES = (
     "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
     " or take away what the main process has written since."
 )
 BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
+# Code that goes on elsewhere, or leaves something behind.
 LEAVING = (
     *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Break, ast.Continue, ast.Raise, ast.Delete),
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
@@ -113,7 +115,7 @@ class PlainFiles(Side):
         if shares_line(found, block) or not self._is_for_one(found) or self._is_of_process(path):
             return None
         inside = {part for part in ast.walk(found) if isinstance(part, ast.Call)}
-        return None if is_read_back(self.module, path, (self.module.tree,), inside | self._writers) else found
+        return None if is_missed(self.module, path, inside | self._writers) else found
 
     @cached_property
     def _writers(self) -> set[ast.Call]:
@@ -171,12 +173,10 @@ class PlainFiles(Side):
         """Whether what a name holds is computed when it is gone through, perhaps by the model."""
         if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
             return False
-        ends = [end for end in self.module.origins(part) if isinstance(end.node, (ast.GeneratorExp, ast.Call))]
-        made = [
-            function
-            for end in ends
-            if isinstance(end.node, ast.Call)
-            for _, function in functions_run(end.module, end.node)
-        ]
+        ends = [(end.module, end.node) for end in self.module.origins(part)]
+        calls = [(module, node) for module, node in ends if isinstance(node, ast.Call)]
+        if any((called_name(module, call) or free_name(module, call.func)) in LAZY for module, call in calls):
+            return True
+        made = [function for module, call in calls for _, function in functions_run(module, call)]
         yields = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for function in made for node in ast.walk(function))
-        return yields or any(isinstance(end.node, ast.GeneratorExp) for end in ends)
+        return yields or any(isinstance(node, ast.GeneratorExp) for _, node in ends)

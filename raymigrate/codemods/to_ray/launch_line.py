@@ -10,7 +10,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.python_commands import UNKNOWN
 
 OF_ACCELERATE = ("accelerate ", "accelerate-launch ")
-OF_ACCELERATE_MODULE = lazy_regex(r"python[\d.]* -m accelerate\.")
+OF_ACCELERATE_MODULE = lazy_regex(r"python[\d.]*(?: -\w+)* -m accelerate\.")
 SECRETS = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD")
 # What a launcher or the user gives each process, and Ray gives its workers itself.
 OF_LAUNCHERS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE"})
@@ -116,7 +116,8 @@ class Launch:
 
     def _is_name(self, word: str, script: str) -> bool:
         words = self.text.split()
-        behind = words[3:] if words[0].startswith("python") else words[1:]  # python -m torch.distributed.launch
+        by_module = words[0].startswith("python") and "-m" in words  # python -u -m torch.distributed.launch
+        behind = words[words.index("-m") + 2 :] if by_module else words[1:]
         of_another = not (self.is_plain or self.may_read_file) and not {"-m", "--module"}.isdisjoint(behind)
         is_module = "m" in self.flags or "module" in self.flags or of_another
         return Path(word).name == script or (is_module and word.rpartition(".")[2] == script.removesuffix(".py"))

@@ -39,14 +39,13 @@ VARIABLES = r"""(?P<variables>(?:(?<![\w$-])[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|
 VARIABLE = lazy_regex(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
 # accelerate has three commands that launch (entry_points.txt of 1.15; commands/launch.py).
 MODULES = r"(?:torch\.distributed\.(?:launch|run)|accelerate\.commands\.launch)"
+RUN_MODULE = rf"(?:\s+-(?!m\b)[A-Za-z]+)*\s+-m\s+{MODULES}"  # python -u -m ...
 LAUNCH = lazy_regex(
-    VARIABLES + rf"(?P<launcher>accelerate(?:\s+|-)launch|torchrun|python[\d.]*\s+-m\s+{MODULES}"
+    VARIABLES + rf"(?P<launcher>(?<![-\w])accelerate(?:\s+|-)launch|torchrun|python[\d.]*{RUN_MODULE}"
     r"|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
-PLAIN = lazy_regex(
-    VARIABLES + rf"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+{MODULES}\b)(?P<rest>[^\n|&;`]*)"
-)
+PLAIN = lazy_regex(VARIABLES + rf"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!{RUN_MODULE}\b)(?P<rest>[^\n|&;`]*)")
 FILES_KEPT = 4096
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
 PROCESSES = ("nproc_per_node", "num_gpus")

@@ -11,11 +11,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.trainer_resume import RM420
 from raymigrate.facts.projects.places import OF_RESTORED
+from raymigrate.facts.ray_train.trainers import OF_V2, library_bases, trainer_base
 from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_named
+from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_named
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.knowledge.libraries import look_up
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
 REFUSED_NONE = "Tuner.restore() with None as its trainable raises a TuneError"
@@ -49,10 +51,9 @@ def restored_tuners(context: Context) -> None:
         given_now = argument(call, 1, "trainable")
         if has_unpacking(call) or not is_none(given_now):
             name = module.constant(given_now)
-            classes = [source.module.qualified(source.node) for source in module.origins(given_now)]
-            gone = next((found for found in classes if found in TORCH_TRAINERS), None)
-            if gone is not None:
-                context.manual(RM420, call, A_CLASS.format(name=gone.rpartition(".")[2]), OF_TRAINER)
+            trainer = next(filter(None, map(_trainer_class, module.origins(given_now))), None)
+            if trainer is not None:
+                context.manual(RM420, call, A_CLASS.format(name=trainer), OF_TRAINER)
             elif isinstance(name, bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
             elif isinstance(name, str) and name in NAMES and not _may_be_registered(module, name):
@@ -70,6 +71,16 @@ def restored_tuners(context: Context) -> None:
             context.manual(RM420, call, f"{refused}.", GIVE)
         elif context.converts(RM420, call, f"{refused}; now with the one of the Tuner in this file."):
             context.plan.call(call).set("trainable", trainable)
+
+
+def _trainer_class(source: Source) -> str:
+    """The name of a class of trainers, Ray's or one that is made from it; empty of anything else."""
+    module, made = source.module, source.module.definition(source.node)
+    own = made.name if isinstance(made, ast.ClassDef) else ""
+    name = module.qualified(source.node) or ""
+    bases = library_bases(module, made) if isinstance(made, ast.ClassDef) else [name]
+    is_trainer = any(trainer_base(look_up(base).place) == OF_V2 for base in bases)
+    return (own or name.rpartition(".")[2]) if is_trainer else ""
 
 
 def _may_be_registered(module: Module, name: str) -> bool:

@@ -25,10 +25,10 @@ def read_tried_scaling(context: Context, rule: Rule, tuners: Collection[TunerCal
         tuners: The Tuners that are converted.
     """
     module = context.module
-    tuned = {tuner.node: scaling for tuner in tuners if (scaling := tuner.tuned_scaling) is not None}
+    tuned: dict[ast.AST, ast.Call] = {t.node: scaling for t in tuners if (scaling := t.tuned_scaling) is not None}
     items: dict[ast.expr, list[ast.Call | None]] = {}
     for item, result in _items(module) if tuned else ():
-        found = [tuned.get(source.node) if source is not None else None for source in tuners_of(module, result)]  # type: ignore[call-overload]
+        found = [tuned.get(source.node) if source is not None else None for source in tuners_of(module, result)]
         if isinstance(module.definition(result), ast.arg) and is_used_elsewhere(module, item):
             found.append(None)
         if any(found):

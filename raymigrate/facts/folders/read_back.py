@@ -3,9 +3,11 @@
 import ast
 from collections.abc import Iterable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.folders.removals import SHELLS
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import constant, last_name, origins
+from raymigrate.facts.values import all_arguments, constant, last_name, origins
 
 READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
 # What only makes a path of a path.
@@ -22,6 +24,17 @@ NO_READERS = frozenset(
         *("append", "add", "get", "pop", "startswith", "endswith", "split"),
     }
 )
+# What answers by whether a file is there.
+ASKS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "stat", "lstat"})
+COMMANDS = (*SHELLS, "os.popen", "subprocess.Popen", "subprocess.getoutput")
+WORD_ENDS = lazy_regex(r"[\s=\"';|&<>]+")
+# What goes through a folder, given to them or before the dot.
+GOES_THROUGH = (
+    *("os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.iglob", "shutil.make_archive", "shutil.copytree"),
+    *("datasets.load_dataset", "datasets.load_from_disk", "huggingface_hub.upload_folder"),
+)
+GO_THROUGH_OWN = ("iterdir", "glob", "rglob", "walk")
+GO_THROUGH_GIVEN = ("from_pretrained", "upload_folder")
 DEPTH = 4
 NAMES = (ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.JoinedStr, ast.Name, ast.Subscript)
 
@@ -39,8 +52,53 @@ def is_read_back(module: Module, path: ast.expr, functions: Iterable[ast.AST], w
     return any(not writers.intersection(module.ancestors(node)) and _is_use(module, node) for node in found)
 
 
+def is_missed(module: Module, path: ast.expr, writers: set[ast.Call]) -> bool:
+    """Whether code may read a file, ask whether it is there, or go through its folder: it has to be written before.
+
+    Args:
+        module: The module.
+        path: The path that is written to.
+        writers: The calls that write.
+    """
+    function = module.function(path)
+    callers = set(module.calls_of(function)) if function is not None else set()  # of which a parameter is given
+    keys = set(path_keys(module, path))
+    if not keys.isdisjoint(_in_commands(module)) or any(key.startswith(tuple(_gone_through(module))) for key in keys):
+        return True
+    named = (node for key in keys for node in _with_key(module, key, (module.tree,)))
+    others = (node for node in named if (writers | callers).isdisjoint(module.ancestors(node)))
+    return any(_is_use(module, node) or _is_asked_for(module, node) for node in others)
+
+
+@kept
+def _in_commands(module: Module) -> frozenset[str]:
+    """The words and paths in the commands that are run: `os.system(f"cat {path}")`."""
+    found = set[str]()
+    for call in module.calls(*COMMANDS):
+        for part in (part for given in all_arguments(call) for part in ast.walk(module.value(given))):
+            if isinstance(part, NAMES):
+                key = path_key(module, part)
+                found.update((key, *WORD_ENDS.split(key)))
+    return frozenset(found)
+
+
+@kept
+def _gone_through(module: Module) -> frozenset[str]:
+    """How the paths begin of what is found where the script goes through folders."""
+    calls = [*module.calls(*GOES_THROUGH), *(call for call, _ in module.method_calls(*GO_THROUGH_GIVEN))]
+    keys = {path_key(module, given) for call in calls for given in all_arguments(call)}
+    keys |= {"." for call in calls if not all_arguments(call)}  # os.listdir()
+    methods = (method for _, method in module.method_calls(*GO_THROUGH_OWN))
+    keys |= {path_key(module, method.value) for method in methods if module.qualified(method) is None}
+    heads = (key.partition("*")[0] if "*" in key else f"{key.rstrip('/')}/" for key in keys)
+    return frozenset(head.removeprefix("./") for head in heads)
+
+
 def _named_in(module: Module, path: ast.expr, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    wanted = path_key(module, path)
+    return _with_key(module, path_key(module, path), functions)
+
+
+def _with_key(module: Module, wanted: str, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:
     alike = _by_hash(module, tuple(functions)).get(hash(wanted), ())
     return (node for node in alike if path_key(module, node) == wanted)
 
@@ -122,3 +180,12 @@ def _is_use(module: Module, node: ast.expr) -> bool:
     if isinstance(outer, ast.Assign):
         return outer.value is node and not all(isinstance(target, ast.Name) for target in outer.targets)
     return isinstance(outer, (ast.Dict, ast.List, ast.Return, ast.Tuple))
+
+
+def _is_asked_for(module: Module, node: ast.expr) -> bool:
+    """Whether what is around a path asks for what is there: `os.path.exists(path)`, `path.stat()`."""
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.Call) and node is not outer.func and module.qualified(outer.func) in PATHS:
+        return _is_asked_for(module, outer)
+    asking = outer.func if isinstance(outer, ast.Call) else outer
+    return isinstance(asking, (ast.Attribute, ast.Name)) and last_name(asking) in ASKS

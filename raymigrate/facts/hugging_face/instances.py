@@ -1,7 +1,7 @@
 """Of which class of the libraries an object is, where the file shows it."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from raymigrate.facts.hugging_face.callbacks import EVENTS, is_callback
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases, trainer_base
@@ -23,6 +23,8 @@ APPLICATION = "ray.serve.deployment.Application"
 TRIAL = "ray.tune.experiment.trial.Trial"
 # Classes to whose methods Tune hands a `trial`, or more (2.60, tune/callback.py and tune/schedulers).
 OF_TUNE = frozenset({"ray.tune.callback.Callback", "ray.tune.schedulers.trial_scheduler.TrialScheduler"})
+# A class made from theirs is none of the libraries'.
+UNRELATED = frozenset({"abc", "enum", "object", "torch", "typing"})
 HOOKS = ("on_", "log_trial")  # how these methods begin: classes are not looked at for others
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
@@ -323,6 +325,42 @@ def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:
     name = module.qualified(annotation)
     place = look_up(name).place if name else ""
     return place if class_of(place) is not None else library_base(module, definition(module, annotation))
+
+
+@kept
+def may_be_made_from(module: Module, made: ast.ClassDef, kind: str) -> bool:
+    """Whether a class may be made from one of a library, or a class that is made from both: a mixin is a base of it.
+
+    Args:
+        module: The module.
+        made: A class of the module.
+        kind: The class of the library.
+    """
+    waiting, seen = [made], set[ast.ClassDef]()
+    for one in waiting:  # which grows meanwhile
+        if one in seen:
+            continue
+        seen.add(one)
+        base = library_base(module, one)
+        names = (module.naming(given).partition(".")[0] for given in _outer_bases(module, one))
+        if kind in lineage(base) if base else any(name not in UNRELATED for name in names):
+            return True
+        outer = (module.parent_of[use] for use in module.uses_of(one))
+        waiting += [derived for derived in outer if isinstance(derived, ast.ClassDef)]
+    return False
+
+
+def _outer_bases(module: Module, made: ast.ClassDef) -> Iterator[ast.expr]:
+    """What a class is made from that is no class of the file, itself or through those of the file."""
+    waiting, seen = [made], set[ast.AST]()
+    for one in waiting:  # which grows meanwhile
+        for base in one.bases if one not in seen else ():
+            definition = module.definition(base)
+            if isinstance(definition, ast.ClassDef):
+                waiting.append(definition)
+            else:
+                yield base
+        seen.add(one)
 
 
 def library_base(module: Module, node: ast.AST | None, depth: int = 0) -> str:
