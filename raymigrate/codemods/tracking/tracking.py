@@ -29,6 +29,7 @@ from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
 from raymigrate.facts.syntax.evaluated_once import is_evaluated_once
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import (
     Source,
     all_items,
@@ -225,7 +226,7 @@ def _report_stored(context: Context, stored: ast.Attribute) -> None:
     assignment = context.module.parent_of[stored]
     made = [source.node for source in context.module.origins(stored.value, elsewhere=False)]
     configs = [c for c in made if called_name(context.module, c) in RUN_CONFIGS]
-    if not isinstance(assignment, ast.Assign) or not any(config not in context.tuned for config in configs):
+    if not is_assignment(assignment) or not any(config not in context.tuned for config in configs):
         return
     if names := _tune_callbacks(_items(context.module, assignment.value)[0]):
         silent = f"Nothing calls {', '.join(names)} on Ray >= 2.51, and no error says so: nothing is logged."
