@@ -78,8 +78,15 @@ def test_a_metric_that_an_object_holds_is_not_followed() -> None:
     assert text in told(load=f"None\n{text}")[0]
 
 
+def test_a_metric_whose_type_is_said_is_loaded_where_it_is_used() -> None:
+    script = SCRIPT.replace("metric = {load}", "metric: object = {load}")
+    outcome = converted(script.format(functions="", load="evaluate.load('f1')", use="print(metric)"))
+    assert outcome.lines("RM481", Kind.CONVERTED)
+    assert "metric: object" not in outcome.text
+    assert "    metric = evaluate.load('f1')\n" in outcome.text
+
+
 HELD = {
-    "annotated": "metric: object = evaluate.load('f1')",
     "walrus": "if (metric := evaluate.load('f1')):\n    pass",
     "in a row": "n, metric = 5, evaluate.load('f1')",
     "several": "metric = {'f1': evaluate.load('f1'), 'all': [evaluate.load('accuracy')]}",

@@ -58,6 +58,18 @@ def test_why_a_logger_stays_that_something_else_has_too() -> None:
     assert "it is used at several places" in message
 
 
+def test_a_logger_that_the_script_can_do_without_stays() -> None:
+    given = "from ray.air.integrations.mlflow import MLflowLoggerCallback\n"
+    tried = f"try:\n    {given}except ImportError:\n    MLflowLoggerCallback = None\n"
+    outcome = converted(SCRIPT.replace(given, tried).format(variable="MLFLOW_TRACKING_TOKEN", callback=MLFLOW))
+    assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
+    assert any("its import may fail, and the file goes on" in message for message in outcome.messages)
+    assert tried in outcome.text
+    leaves = tried.replace("MLflowLoggerCallback = None", "raise SystemExit")
+    outcome = converted(SCRIPT.replace(given, leaves).format(variable="MLFLOW_TRACKING_TOKEN", callback=MLFLOW))
+    assert outcome.lines("RM408", Kind.CONVERTED)
+
+
 def test_every_argument_that_is_in_the_way_is_told_at_once() -> None:
     callback = WANDB.replace(")", ', excludes=["loss"], log_config=True)')
     outcome = converted(SCRIPT.format(variable="A", callback=callback))

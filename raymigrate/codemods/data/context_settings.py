@@ -6,7 +6,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.values import called_name, every_origin
 
 RM525 = Rule(
@@ -47,7 +47,7 @@ def context_settings(context: Context) -> None:
             continue
         message = f"{node.attr} is no setting of Ray Data any more: setting it changes nothing"
         statement = module.statement(node)
-        value = statement.value if isinstance(statement, ast.Assign) else None
+        value = statement.value if is_assignment(statement) else None
         if only_target(statement) is not node or not isinstance(value, ast.Constant) or node.attr in read:
             context.manual(RM525, node, f"{message}.", "Remove it.")
         elif context.converts(RM525, node, f"{message}; deleted."):

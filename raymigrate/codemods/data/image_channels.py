@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import argument
 
 RM513 = Rule(
@@ -58,8 +59,8 @@ def _dimensions(function: BatchFunction) -> Iterator[ast.Attribute]:
     names = {
         target.id
         for image in images
-        if isinstance(assigned := module.parent_of.get(image), ast.Assign)
-        for target in assigned.targets
+        if is_assignment(assigned := module.parent_of.get(image))
+        for target in targets_of(assigned)
         if isinstance(target, ast.Name)
     }
     for node in module.below(function.node):

@@ -15,6 +15,7 @@ from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import Source, argument, called_name, has_unpacking, is_none, keyword_argument, written
 
 PLACE_OF_ORDER = 2  # of preserve_order= among the parameters of ExecutionOptions, in the oldest versions
@@ -103,11 +104,8 @@ def _is_right(source: Source, in_order: bool) -> bool:
 
 def _says_it_elsewhere(context: Context) -> bool:
     """Whether the file sets `options.preserve_order = True`, of a DataContext too: Ray Train hands that on."""
-    return any(
-        isinstance(target, ast.Attribute) and target.attr == "preserve_order" and written(assigned.value) is True
-        for assigned in context.module.of_type(ast.Assign)
-        for target in assigned.targets
-    )
+    stored = (context.module.parent_of[target] for target in context.module.stores("preserve_order"))
+    return any(is_assignment(statement) and written(statement.value) is True for statement in stored)
 
 
 def kept_order(context: Context, call: TrainerCall, near: ast.stmt | None) -> str:

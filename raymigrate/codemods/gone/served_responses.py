@@ -17,6 +17,7 @@ from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.syntax.alternatives import kinds_of
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import argument, is_method_call
 
 Kind = Callable[[Module, ast.expr], bool]
@@ -179,7 +180,7 @@ def _bound_with(module: Module, node: ast.expr) -> list[ast.expr | None] | None:
     stored = [place for place in module.stores(node.attr) if module.inside(place, home)]
     holder = module.parent_of[stored[0]] if len(stored) == 1 else None
     function = module.function(stored[0]) if stored else None
-    given = holder.value if isinstance(holder, ast.Assign) else None
+    given = holder.value if is_assignment(holder) else None
     if not isinstance(function, ast.FunctionDef) or function.name != "__init__" or not isinstance(given, ast.Name):
         return None
     names = [parameter.arg for parameter in function.args.args]

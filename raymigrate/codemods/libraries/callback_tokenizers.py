@@ -18,6 +18,7 @@ from raymigrate.facts.hugging_face.callbacks import EVENTS, event_methods
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.syntax.functions import default_of, parameter_for, parameters
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import is_method_call, method_of
@@ -141,7 +142,7 @@ def _handed_on(context: Context, use: ast.Name) -> Iterator[Handed]:
     call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
     copy = _copy(module, use)
     statement = module.parent_of[copy]
-    if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Name):
+    if is_assignment(statement) and isinstance(target := targets_of(statement)[0], ast.Name):
         function = module.function(statement)
         yield from [Handed(function, target.id)] if function is not None else []
     elif copy is not use or not isinstance(call, ast.Call):

@@ -28,6 +28,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import given_by_name, is_none, keyword_argument, seen_entries
 from raymigrate.facts.values.dicts import dicts_in
 
@@ -81,7 +82,7 @@ def rotary_scaling(context: Context) -> None:
         config = _config(module, node.value) if isinstance(node.ctx, ast.Store) else None
         if config is not None and not _is_own(module, SCALING):
             statement = module.parent_of[node]
-            is_plain = isinstance(statement, ast.Assign) and statement.targets == [node]
+            is_plain = only_target(statement) is node
             _set_scaling(context, node, config, statement.value if is_plain else None)  # type: ignore[attr-defined]
     for call, config, given in _set_by_call(module):
         if SCALING in given and not _keeps_theta(module, given[SCALING]):

@@ -19,6 +19,7 @@ from raymigrate.codemods.libraries.generation_settings import (
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment, targets_of
 from raymigrate.facts.values import called_name, is_method_call
 
 START = "decoder_start_token_id"
@@ -44,7 +45,7 @@ def special_tokens(context: Context) -> None:
         message = f"{node.attr} of the config of a model is not read by generate() since transformers 5"
         sure = all(OF_TWO_MODELS in str(name) for name in names) or _starts(module, owner)
         statement = module.statement(node)
-        if sure and isinstance(statement, ast.Assign) and _is_target(statement, node):
+        if sure and is_assignment(statement) and _is_target(statement, node):
             if context.converts(RM755, node, f"{message}; now its generation_config has it too."):
                 line = f"{owner}.{GENERATION}.{node.attr} = {module.source(node)}"
                 context.plan.statement(statement).after.append(Code(line))
@@ -54,9 +55,9 @@ def special_tokens(context: Context) -> None:
             context.note(RM755, node, f"{message}: {owner}.{GENERATION}.{node.attr} is what it reads.")
 
 
-def _is_target(statement: ast.Assign, node: ast.Attribute) -> bool:
+def _is_target(statement: Assignment, node: ast.Attribute) -> bool:
     """Whether a statement sets an attribute as it stands: not in a tuple, nor by a name for the config."""
-    return any(target is node for target in statement.targets) and isinstance(node.value, ast.Attribute)
+    return any(target is node for target in targets_of(statement)) and isinstance(node.value, ast.Attribute)
 
 
 def _is_given(module: Module, token: str) -> bool:

@@ -18,6 +18,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, every_origin, is_method_call, keyword_named, written
 from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
@@ -201,13 +202,15 @@ def _target_block(module: Module, method: ast.Attribute) -> list[tuple[str, ast.
         return None
     found = []
     for statement in block.body:
-        call = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = only_target(statement)
+        call = statement.value if is_assignment(statement) and target is not None else None
         if not isinstance(call, ast.Call) or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
             return None
         if ast.unparse(call.func) != ast.unparse(method.value):
             return None
-        assert isinstance(statement, ast.Assign)
-        found.append((module.source(statement.targets[0]), call))
+        assert target is not None
+        kind = f": {module.source(statement.annotation)}" if isinstance(statement, ast.AnnAssign) else ""
+        found.append((f"{module.source(target)}{kind}", call))
     return found
 
 

@@ -13,6 +13,7 @@ from raymigrate.codemods.shared.written_out import dict_of_its_own
 from raymigrate.facts.ray_train.checkpoint_folders import folder_ends_before
 from raymigrate.facts.ray_train.results import is_set_to_none
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import has_unpacking, is_none, named_arguments
 
 PARAMETERS = ("checkpoint", "predictor_cls")
@@ -81,9 +82,9 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
     parent = module.parent_of[call]
     if isinstance(parent, ast.Attribute):
         return BatchPredictor(call, checkpoint, predictor, given, [_predict(module, call)], filling, False)
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+    name = only_target(parent)
+    if not isinstance(parent, ast.stmt) or not isinstance(name, ast.Name):
         raise NotSure("What is done with it cannot be followed.")
-    name = parent.targets[0]
     if not module.is_bound_once(name):
         raise NotSure("The name that it is assigned to has other values too.")
     uses = module.uses_of(name)
@@ -99,6 +100,15 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
             raise NotSure("Its arguments may have other values where predict() is called.")
     statements = [*filling, parent, *(module.statement(use) for use in out)]
     return BatchPredictor(call, checkpoint, predictor, given, predictions, statements, bool(out))
+
+
+def remove_statements(context: Context, batch: BatchPredictor) -> None:
+    """Removes what makes a BatchPredictor, with the type that it says its name has."""
+    for statement in batch.statements:
+        edit = context.plan.statement(statement)
+        edit.removed = edit.comments_stay = True
+        if isinstance(statement, ast.AnnAssign):
+            context.take_out(statement.annotation)
 
 
 def _predict(module: Module, value: ast.expr) -> ast.Call:

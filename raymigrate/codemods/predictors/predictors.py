@@ -18,6 +18,7 @@ from raymigrate.codemods.predictors.batch_predictor import (
     BatchPredictor,
     arguments_of,
     batch_predictor,
+    remove_statements,
 )
 from raymigrate.codemods.predictors.given_data import is_array, is_frame, sources_of_data
 from raymigrate.codemods.predictors.instead import (
@@ -335,9 +336,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
             context.handle(of_ray, gone=True)
     if own is not None:
         own.emit()
-    for statement in batch.statements:
-        edit = context.plan.statement(statement)
-        edit.removed = edit.comments_stay = True
+    remove_statements(context, batch)
     context.handle(reference, gone=True)
 
 

@@ -35,6 +35,7 @@ from raymigrate.facts.ray_train.results import (
 )
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
 from raymigrate.facts.values import called_name, is_method_call, is_none, keyword_argument, last_name, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -235,18 +236,21 @@ def _has_mocks(module: Module, node: ast.AST) -> bool:
 def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
     assert isinstance(node.func, ast.Attribute)
     in_place = before_statement(context, node) and _is_only_dict(statement, node)
-    if not in_place or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    if not in_place or not is_assignment(statement) or len(targets_of(statement)) != 1:
         context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
         return
     for need in ("os", "torch"):
         context.plan.need_import(need)
     folder = local_name(context, statement, "checkpoint_dir")
-    parts: dict[str, ast.expr | str] = {"target": statement.targets[0], "checkpoint": node.func.value}
+    parts: dict[str, ast.expr | str] = {"target": targets_of(statement)[0], "checkpoint": node.func.value}
     value = LOAD.format(folder=folder)
     if statement.value is not node:
         context.plan.replace(node, value)
         parts["value"], value = statement.value, "$value"
-    template = f"with $checkpoint.as_directory() as {folder}:\n    $target = {value}"
+    target = "$target"
+    if isinstance(statement, ast.AnnAssign):
+        parts["type"], target = statement.annotation, "$target: $type"
+    template = f"with $checkpoint.as_directory() as {folder}:\n    {target} = {value}"
     context.plan.statement(statement).replacement = Code(template, parts)
 
 

@@ -10,6 +10,7 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.functions import is_generator_or_async, returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, only_target, targets_of
 from raymigrate.facts.values import argument, called_name, has_starred, is_none, keyword_argument
 
 
@@ -70,7 +71,7 @@ def flow_of(context: Context, made: ast.Call) -> Flow | None:
     if isinstance(parent, ast.Call) and contents is not None:
         whole = _is_report(context, parent) and checkpoint_argument(parent) is top
         return Flow(contents[0], [parent], [], contents[1]) if whole else None
-    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    target = targets_of(parent)[0] if is_assignment(parent) else None
     if not isinstance(target, ast.Name):
         return None
     return _flow_of_variable(context, target)
@@ -120,8 +121,8 @@ def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
     bindings, made, optional = [], list[ast.Call](), False
     for binding in scope.bindings[target.id]:
         assigned = module.parent_of.get(binding.node)
-        simple = isinstance(assigned, ast.Assign) and assigned.targets == [binding.node]
-        contents = _made_in(context, assigned.value) if simple and isinstance(assigned, ast.Assign) else None
+        simple = only_target(assigned) is binding.node
+        contents = _made_in(context, assigned.value) if simple and is_assignment(assigned) else None
         if contents is None or not isinstance(binding.node, ast.Name):
             return None
         bindings.append(binding.node)

@@ -18,6 +18,7 @@ from raymigrate.facts.ray_train.outside import outside
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.guards import is_ready, takes_over
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import argument, constants
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.legacy import paths_in_ml
@@ -278,4 +279,4 @@ def _has_slash(node: ast.AST) -> bool:
 
 def _uses(module: Module, statement: ast.stmt) -> list[ast.Name]:
     """Where the one name is read that a statement gives a value."""
-    return module.uses_of(module.name_of(statement.value)) if isinstance(statement, ast.Assign) else []
+    return module.uses_of(module.name_of(statement.value)) if is_assignment(statement) else []

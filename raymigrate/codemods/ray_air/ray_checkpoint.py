@@ -282,6 +282,9 @@ def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
     data = local_name(context, statement, "checkpoint_data", set(flow.bindings))
     for name in flow.bindings:
         context.plan.replace(name, data)
+        if isinstance(assigned := context.module.parent_of[name], ast.AnnAssign):
+            context.plan.replace(assigned.annotation, "dict | None" if flow.optional else "dict")
+            context.take_out(assigned.annotation)
     values = [checkpoint_argument(report) for report in flow.reports]
     for made in flow.made:
         if made not in values:

@@ -9,6 +9,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.facts.ray_train.results import is_checkpoint, layout
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import called_name, free_name, is_method_call
 
 CUTS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix"})
@@ -54,7 +55,7 @@ def _is_of_run(module: Module, checkpoint: ast.expr) -> bool:
 def is_asked_for_its_name(module: Module, path: ast.expr) -> bool:
     """Whether only text comes of a path at one use: its last part, or what is cut out of it; by a name at each use."""
     same = _same_path(module, path)
-    name = module.name_of(same) if isinstance(module.parent_of[same], ast.Assign) else None
+    name = module.name_of(same) if is_assignment(module.parent_of[same]) else None
     if name is None or not takes_text_out(module, path):
         return _last_part(module, same) is not None or takes_text_out(module, path)
     return all(
@@ -84,7 +85,7 @@ def takes_text_out(module: Module, path: ast.expr, seen: set[ast.AST] | None = N
         return outer.attr == "parts" or (outer.attr in CUTS and isinstance(module.parent_of[outer], ast.Call))
     if isinstance(outer, ast.Subscript):
         return outer.value is path
-    name = module.name_of(path) if isinstance(outer, ast.Assign) else None
+    name = module.name_of(path) if is_assignment(outer) else None
     return name is not None and any(takes_text_out(module, use, seen) for use in module.uses_of(name))
 
 

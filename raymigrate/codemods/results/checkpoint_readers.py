@@ -26,6 +26,7 @@ from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, ma
 from raymigrate.facts.ray_train.results import Layout, layout
 from raymigrate.facts.syntax.magics import magics_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, only_target, targets_of
 from raymigrate.facts.values import all_arguments, is_method_call
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -301,8 +302,8 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
             listed = [other.func for other in outer.comparators if isinstance(other, ast.Call)]
             yield from (module.qualified(function) or "" for function in listed if isinstance(outer.ops[0], ast.In))
             return
-        elif isinstance(outer, ast.Assign) and not named:
-            for target in (target for target in outer.targets if isinstance(target, ast.Name)):
+        elif is_assignment(outer) and not named:
+            for target in (target for target in targets_of(outer) if isinstance(target, ast.Name)):
                 for use in module.uses_of(target):
                     yield from _openers(module, use, named=True)
             return
@@ -350,11 +351,8 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     if whole is not node:
         return False
     parent = module.parent_of[node]
-    if (
-        isinstance(parent, ast.Assign)
-        and len(parent.targets) == 1
-        and isinstance(target := parent.targets[0], ast.Name)
-    ):
+    target = only_target(parent)
+    if isinstance(target, ast.Name):
         if not module.is_bound_once(target):
             return False
         named = module.uses_of(target)

@@ -20,6 +20,7 @@ from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import argument, is_method_call
 from raymigrate.facts.values.items import looped_over
 
@@ -77,8 +78,9 @@ def _is_matched(module: Module, node: ast.expr, *, named: bool = False) -> bool:
                 return True
             if name not in ("join", "joinpath", "str", "fspath", "Path"):
                 return False
-        elif isinstance(outer, ast.Assign) and not named:
-            uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]
+        elif is_assignment(outer) and not named:
+            names = [target for target in targets_of(outer) if isinstance(target, ast.Name)]
+            uses = [use for name in names for use in module.uses_of(name)]
             return any(_is_matched(module, use, named=True) for use in uses)
         elif isinstance(outer, ast.stmt):
             return False
@@ -155,8 +157,9 @@ def _is_written(module: Module, node: ast.expr, *, named: bool = False) -> bool:
         if isinstance(outer, ast.Call) and not (isinstance(outer.func, ast.Attribute) and child is not outer.func):
             if ast.unparse(outer.func).rpartition(".")[2] == "open":
                 return opens_to_write(module, outer)
-        elif isinstance(outer, ast.Assign) and not named:
-            uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]
+        elif is_assignment(outer) and not named:
+            names = [target for target in targets_of(outer) if isinstance(target, ast.Name)]
+            uses = [use for name in names for use in module.uses_of(name)]
             return any(_is_written(module, use, named=True) for use in uses)
         if isinstance(outer, ast.stmt):
             return False

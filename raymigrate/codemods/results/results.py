@@ -32,6 +32,7 @@ from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -214,7 +215,7 @@ def _is_shown(module: Module, node: ast.expr, depth: int) -> bool:
         isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod))
     ):
         return _is_shown(module, parent, depth)
-    if isinstance(parent, ast.Assign):
+    if is_assignment(parent):
         uses = _uses(module, parent) if isinstance(node, TEXTS) else []
         return bool(uses) and depth < MOST_NAMES and all(_is_shown(module, use, depth + 1) for use in uses)
     if isinstance(parent, ast.Assert):
@@ -240,7 +241,7 @@ def _shows(module: Module, call: ast.Call, depth: int) -> bool:
     return isinstance(function, ast.Attribute) and function.attr in SHOWING_METHODS
 
 
-def _uses(module: Module, assigned: ast.Assign) -> list[ast.expr]:
+def _uses(module: Module, assigned: Assignment) -> list[ast.expr]:
     """Where a name is read that a statement binds, and no other."""
     name = module.name_of(assigned.value)
     return [*module.uses_of(name)] if module.is_bound_once(name) else []

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.projects.project_uses import is_named_elsewhere
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import fillings, last_name
 from raymigrate.facts.values.own_classes import class_of_self
 
@@ -89,7 +90,7 @@ def _stored_for(context: Context, given: ast.Attribute) -> list[ast.stmt]:
     if class_of_self(module, stores[0].value) is not home or any(word in module.text for word in ALL_ATTRIBUTES):
         return []
     statement = module.parent_of[stores[0]]
-    is_alone = isinstance(statement, ast.Assign) and statement.targets == [stores[0]]
+    is_alone = only_target(statement) is stores[0]
     block = getattr(module.parent_of[statement], "body", [])
     is_alone = is_alone and statement in block and len(block) > 1
     return [statement] if is_alone and not is_named_elsewhere(module, f".{name}".encode()) else []  # type: ignore[list-item]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from raymigrate.facts.ray_train.ranks import OF_ONE, rank_condition, tests_rank
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, has_starred, keyword_argument, last_name, unpacked_dicts
 
 START = "wandb.init"
@@ -177,8 +178,8 @@ def _is_shown(module: Module, node: ast.AST) -> bool:
     if any(isinstance(parent, ast.keyword) and parent.arg == NAMES_RUN for parent in around):
         return True
     statement = module.statement(node)
-    if isinstance(statement, ast.Assign) and all(last_name(target) == NAMES_RUN for target in statement.targets):
-        return all(isinstance(target, ast.Attribute) for target in statement.targets)
+    if is_assignment(statement) and all(last_name(target) == NAMES_RUN for target in targets_of(statement)):
+        return all(isinstance(target, ast.Attribute) for target in targets_of(statement))
     calls = [parent for parent in around if isinstance(parent, ast.Call)]
     for call in calls:
         name = called_name(module, call)

@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.callers import reads_elsewhere
+from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import has_unpacking, is_method_call
@@ -361,10 +362,9 @@ class Access(Side):
 
     def _all_calls(self, changes: Changes, function: ast.FunctionDef) -> list[ast.Call]:
         calls = self.module.calls_of(function)
-        decorators = decorators_of(function)
-        if any(self.module.qualified(decorator) not in HARMLESS_DECORATORS for decorator in decorators):
+        if any(self.module.qualified(decorator) not in HARMLESS_DECORATORS for decorator in decorators_of(function)):
             raise Refusal(function, f"{function.name}() has a decorator, which may call it in another way")
-        if len(calls) != len(self.module.uses_of(function)) or not calls:
+        if len(calls) != sum(not in_annotation(self.module, use) for use in self.module.uses_of(function)) or not calls:
             raise Refusal(function, f"not every call of {function.name}(), which needs the Accelerator, can be seen")
         if any(map(has_unpacking, calls)):
             raise Refusal(calls[0], f"what {function.name}() is given cannot be seen")

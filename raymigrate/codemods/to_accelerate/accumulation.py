@@ -7,7 +7,7 @@ from raymigrate.codemods.to_accelerate.rules import RM853
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.syntax.nodes import is_assignment, is_negation, only_target
 from raymigrate.facts.values import is_method_call
 
 
@@ -156,9 +156,9 @@ class Accumulation(Side):
         if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div):
             target, same = statement.target, ast.unparse(statement.value) == ast.unparse(steps)
             return target if same and isinstance(target, ast.Name) and target.id == loss else None
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]  # type: ignore[assignment]
-            if isinstance(target, ast.Name) and target.id == loss and self._is_divided(statement.value, steps):
+        if is_assignment(statement):
+            named = only_target(statement)
+            if isinstance(named, ast.Name) and named.id == loss and self._is_divided(statement.value, steps):
                 assert isinstance(statement.value, ast.BinOp)
                 return statement.value.left
         return None
@@ -185,9 +185,9 @@ class Accumulation(Side):
         for place, divided in divisions:
             if isinstance(place, ast.expr):
                 changes.replace(place, "$loss", loss=divided)
-            elif isinstance(divided, ast.Name) and isinstance(place, (ast.AugAssign, ast.Assign)):
+            elif isinstance(divided, ast.Name) and isinstance(place, (ast.AugAssign, ast.Assign, ast.AnnAssign)):
                 changes.drop(place)
-            elif isinstance(place, ast.Assign):
+            elif is_assignment(place):
                 changes.replace(place.value, "$loss", loss=divided)
         body = loop.node.body
         if all(self._is_step(statement, prepared) for statement in condition.body):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import reaching
 
 # Methods of a tensor, or of a batch, whose result is not on its device.
@@ -74,7 +75,7 @@ class Batches:
         if isinstance(parent, (ast.comprehension, ast.For)):
             return self.of(parent.iter)
         value = self._module.assigned(target)
-        if value is None and isinstance(parent, ast.Assign):
+        if value is None and is_assignment(parent):
             value = parent.value
         return self.of(value) if value is not None else frozenset()
 

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.values import is_call_by_name, is_method_call, reaching
 
 # Calls that only look, so that they can go with what was made of them.
@@ -51,8 +52,9 @@ class Cleanup(Side):
     # -- statements ----------------------------------------------------------------------------
 
     def _is_idle(self, statement: ast.stmt) -> bool:
-        if isinstance(statement, ast.Assign):
-            return len(statement.targets) == 1 and self._gives_itself(statement.targets[0], statement.value)
+        if is_assignment(statement):
+            target = only_target(statement)
+            return target is not None and self._gives_itself(target, statement.value)
         if isinstance(statement, ast.Expr):
             is_changed = any(part in self.changes.expressions for part in ast.walk(statement.value))
             return is_changed and self._is_name(self.residue(statement.value))
@@ -225,7 +227,7 @@ class Cleanup(Side):
     def _plain_assignment(self, node: ast.AST) -> ast.stmt | None:
         """The statement that gives a name a value and does nothing else; None where there is more to it."""
         statement = self.module.parent_of[node]
-        if not isinstance(statement, ast.Assign) or statement.targets != [node]:
+        if not is_assignment(statement) or only_target(statement) is not node:
             return None
         value = statement.value
         called = self.variables.called(value) if isinstance(value, ast.Call) else None

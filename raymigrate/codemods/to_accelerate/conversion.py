@@ -49,6 +49,7 @@ from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.unnamed_objects import name_object
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.torch.schedule_lengths import reached
 from raymigrate.facts.values import argument
 
@@ -325,7 +326,7 @@ class Conversion:
         """Prepares the loaders of a dict."""
         bindings = self.variables.bindings(loaders)
         statement = self.module.statement(bindings[0])
-        if len(bindings) != 1 or not isinstance(statement, ast.Assign) or statement.targets != [bindings[0]]:
+        if len(bindings) != 1 or only_target(statement) is not bindings[0]:
             raise Refusal(bindings[0], f"`{loaders.name}` is made in a place where its loaders cannot be prepared")
         if self.home.local(loaders) is not None:  # beside the others: a schedule may count its batches before
             statement = self.home.block[self.home.setup]
@@ -341,7 +342,7 @@ class Conversion:
         statement = self.module.statement(bindings[-1])
         if (
             len(bindings) != 1
-            or not isinstance(statement, ast.Assign)
+            or not is_assignment(statement)
             or statement.value is not self.module.assigned(bindings[0])
         ):
             if isinstance(bindings[-1], ast.arg):

@@ -24,6 +24,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name, returned_values
+from raymigrate.facts.syntax.nodes import is_assignment, only_target, targets_of
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument, keyword_named, named_arguments
@@ -245,9 +246,7 @@ class Devices(Side):
         for call in self.module.calls("torch.load"):
             place = argument(call, 1, "map_location")
             statement = self.module.statement(call)
-            given = (
-                {self.variables.spelled(t) for t in statement.targets} if isinstance(statement, ast.Assign) else set()
-            )
+            given = {self.variables.spelled(t) for t in targets_of(statement)} if is_assignment(statement) else set()
             if place is not None and self._is_own(place) and (call in filled or given & names):
                 changes.replace(place, '"cpu"')
 
@@ -267,8 +266,8 @@ class Devices(Side):
             parent = self.module.parent_of[node]
             chain = isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
             wraps = isinstance(parent, ast.Call) and self.variables.bare(parent) is not parent
-            if isinstance(parent, ast.Assign):
-                targets = [self.variables.spelled(target) for target in parent.targets]
+            if is_assignment(parent):
+                targets = [self.variables.spelled(target) for target in targets_of(parent)]
                 return any(target is not None and target in models for target in targets)
             if not (chain or wraps):
                 return False
@@ -373,9 +372,8 @@ class Devices(Side):
 
     def _chosen_by(self, block: list[ast.stmt]) -> Variable | None:
         """The device that a block gives its name and does nothing else."""
-        if len(block) != 1 or not isinstance(block[0], ast.Assign) or len(block[0].targets) != 1:
-            return None
-        variable = self.variables.spelled(block[0].targets[0])
+        target = only_target(block[0]) if len(block) == 1 else None
+        variable = self.variables.spelled(target) if target is not None else None
         return variable if variable in self.held else None
 
     def _is_chosen(self, value: ast.expr) -> bool:

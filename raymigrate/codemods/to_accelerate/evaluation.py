@@ -16,6 +16,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.texts import is_text
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment, only_target, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, free_name, is_method_call, reaching
 
@@ -65,10 +66,10 @@ class Evaluation(Side):
             return None
         if isinstance(statement, (ast.AugAssign, ast.Expr)):
             found: Gathering | None = self._before(loop, statement, calls[0])
-        elif isinstance(statement, ast.Assign) and not keeps_rows(self.module, calls[0], statement.value):
+        elif is_assignment(statement) and not keeps_rows(self.module, calls[0], statement.value):
             found = self._before(loop, statement, calls[0])
         else:
-            found = self._cut(loop, statement, calls[0]) if isinstance(statement, ast.Assign) else None
+            found = self._cut(loop, statement, calls[0]) if is_assignment(statement) else None
         if found is None or (self._lengths.differ and not self._lengths.are_filled):
             return None
         found.is_ragged = self._lengths.differ
@@ -90,9 +91,9 @@ class Evaluation(Side):
         names = (node for node in self.module.below(found.loop.node) if isinstance(node, ast.Name))
         read = next((n for n in names if n.id == found.name and self.module.start(n) >= end), None)
         statement = self.module.statement(read) if read is not None else None
-        if not isinstance(statement, ast.Assign) or not self.is_in_body(statement, found.loop):
+        if not is_assignment(statement) or not self.is_in_body(statement, found.loop):
             return None
-        [target, *others], value = statement.targets, statement.value
+        [target, *others], value = targets_of(statement), statement.value
         if others or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
             return None
         is_output = [isinstance(part, ast.Name) and part.id == found.name for part in value.elts]
@@ -167,8 +168,8 @@ class Evaluation(Side):
 
     # -- the outputs ---------------------------------------------------------------------------
 
-    def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
-        current: ast.Assign = statement
+    def _cut(self, loop: Loop, statement: Assignment, call: ast.Call) -> Gathering | None:
+        current: Assignment = statement
         target = self._only_target(statement)
         if self._leaves_torch(statement):
             return None
@@ -182,20 +183,20 @@ class Evaluation(Side):
             if any(part is not read for part, read in zip(parts, reads, strict=True)):
                 return self._cut_parts(loop, current, parts)
             following = self.module.statement(reads[0])
-            is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
-            further = self._only_target(following) if is_only and isinstance(following, ast.Assign) else None
+            is_only = len(reads) == 1 and is_assignment(following) and self.is_in_body(following, loop)
+            further = self._only_target(following) if is_only and is_assignment(following) else None
             if further is None or not self._goes_on(current, reads[0], further, loop):
                 found = Gathering(loop, current, is_after=True, name=target.id)
                 found.on_cpu = moved_to_cpu(current)
                 return found
-            assert isinstance(following, ast.Assign)
+            assert is_assignment(following)
             current, target = following, further
         return None
 
     def _goes_on(self, current: ast.stmt, read: ast.Name, target: ast.Name, loop: Loop) -> bool:
         """Whether what follows works on rows on the device alone, so that they can be gathered after it."""
         following = self.module.statement(read)
-        assert isinstance(following, ast.Assign)
+        assert is_assignment(following)
         if self._is_one_number(target, loop, following) or not keeps_rows(self.module, read, following.value):
             return False
         return not (self._reads_batch(following) or self._leaves_torch(following) or moved_to_cpu(current))
@@ -211,7 +212,7 @@ class Evaluation(Side):
 
     def _leaves_torch(self, statement: ast.stmt) -> bool:
         """Whether something is made of arrays of NumPy: `np.argmax(logits.numpy())`, and not just `logits.numpy()`."""
-        assert isinstance(statement, ast.Assign)
+        assert is_assignment(statement)
         moved = moved_to_cpu(statement)
         head = split_tail(moved)[0] if moved is not None else statement.value
         calls = [part for part in ast.walk(head) if isinstance(part, ast.Call)]
@@ -219,11 +220,9 @@ class Evaluation(Side):
         roots = {called_name(self.module, call).partition(".")[0] for call in calls}
         return bool(methods & {"numpy", "tolist", "item"} or roots & ARRAYS)
 
-    def _only_target(self, statement: ast.Assign) -> ast.Name | None:
+    def _only_target(self, statement: Assignment) -> ast.Name | None:
         """The name that a value gets, also of `_, predicted = torch.max(outputs, 1)`."""
-        if len(statement.targets) != 1:
-            return None
-        target = statement.targets[0]
+        target = only_target(statement)
         if isinstance(target, ast.Tuple):
             values = [part for part in target.elts if isinstance(part, ast.Name) and not part.id.startswith("_")]
             name = called_name(self.module, statement.value)
@@ -258,8 +257,8 @@ class Evaluation(Side):
         if not rows or len({ast.unparse(part) for part in rows}) > 1 or isinstance(rows[0], ast.Name):
             return None
         first = self.module.statement(rows[0])
-        is_taken = len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop)
-        if is_taken and isinstance(first, ast.Assign) and keeps_rows(self.module, rows[0], first.value):
+        is_taken = len(rows) == 1 and is_assignment(first) and self.is_in_body(first, loop)
+        if is_taken and is_assignment(first) and keeps_rows(self.module, rows[0], first.value):
             target = self._only_target(first)
             if target is not None and not self._reads_batch(first) and not self._leaves_torch(first):
                 found = self._further(loop, first, target)
@@ -272,7 +271,7 @@ class Evaluation(Side):
         while True:
             reads = self._reads_below(target, loop, statement)
             following = self.module.statement(reads[0]) if len(reads) == 1 else None
-            if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
+            if not is_assignment(following) or not self.is_in_body(following, loop):
                 break
             further = self._only_target(following)
             if further is None or not self._goes_on(statement, reads[0], further, loop):
@@ -281,7 +280,7 @@ class Evaluation(Side):
         return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=moved_to_cpu(statement))
 
     def _reads_batch(self, statement: ast.stmt) -> bool:
-        assert isinstance(statement, ast.Assign)
+        assert is_assignment(statement)
         return any(self.training.batch_of(part) for part in ast.walk(statement.value) if isinstance(part, ast.Name))
 
     # -- the labels ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment, only_target, targets_of
 from raymigrate.facts.values import argument, called_name, is_none
 
 ALL_GATHER = "torch.distributed.all_gather"
@@ -82,11 +83,11 @@ class GatheredLists:
             raise Refusal(call, not_converted(called_name(self.module, call)))
         return gathered, argument(call, 1, what)
 
-    def _maker(self, gathered: ast.Name) -> ast.Assign | None:
+    def _maker(self, gathered: ast.Name) -> Assignment | None:
         """The statement that makes a list in the block of the call: `[torch.zeros_like(x) for _ in range(size)]`."""
         bound = self.module.definition(gathered)
         made = self.module.parent_of[bound] if bound is not None else None
-        if not isinstance(made, ast.Assign) or len(made.targets) != 1:
+        if not is_assignment(made) or only_target(made) is None:
             return None
         is_beside = self.module.parent_of[made] is self.module.parent_of[self.module.statement(gathered)]
         is_repeated = isinstance(made.value, ast.BinOp) and isinstance(made.value.op, ast.Mult)
@@ -133,7 +134,7 @@ class _GatheredOrder(Side):
         if node in seen or self._takes_all(node, parent):
             return
         seen |= {node}
-        targets = parent.targets if isinstance(parent, ast.Assign) else []
+        targets = targets_of(parent) if is_assignment(parent) else []
         variable = self.variables.spelled(targets[0]) if len(targets) == 1 else None
         function = self.module.function(node) if isinstance(parent, ast.Return) else None
         if variable is not None:

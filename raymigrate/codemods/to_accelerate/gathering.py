@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, is_call_by_name, is_method_call
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
@@ -112,9 +113,9 @@ class Gatherer:
     def _gather_together(self, changes: Changes, found: Gathering, value: ast.Tuple) -> None:
         parts = {f"part_{number}": part for number, part in enumerate(value.elts)}
         gathered = f"({', '.join(f'${name}' for name in parts)})"
-        assert isinstance(found.statement, ast.Assign)
+        assert is_assignment(found.statement)
         if found.is_ragged:
-            target = self.module.source(found.statement.targets[0])
+            target = self.module.source(targets_of(found.statement)[0])
             is_wide = changes.wide(found.statement, f"{target} = {PAD.format(self.module.source(value))}()")
             changes.replace(value, (PAD_OVER_LINES if is_wide else PAD).format(gathered), **parts)
             changes.after(found.statement, f"{target} = accelerator.gather_for_metrics(({target}))")
@@ -123,8 +124,9 @@ class Gatherer:
         for part in found.sizes:
             if (size := size_of(self.module, part)) is not None:
                 changes.replace(size, f"{found.name}.size(0)")
-        assert isinstance(found.statement.targets[0], ast.Tuple)
-        self._stay_on_device(changes, found, [ast.unparse(name) for name in found.statement.targets[0].elts])
+        [several] = targets_of(found.statement)
+        assert isinstance(several, ast.Tuple)
+        self._stay_on_device(changes, found, [ast.unparse(name) for name in several.elts])
         self._reduce_losses(changes, found)
 
     def _reduce_losses(self, changes: Changes, found: Gathering) -> None:
@@ -158,7 +160,7 @@ def _called(part: ast.expr) -> str:
 
 def moved_to_cpu(statement: ast.stmt) -> ast.Call | None:
     """What a statement moves to the CPU as its last step: `x.argmax(1).cpu()`, `x.cpu().detach().numpy()`."""
-    value = statement.value if isinstance(statement, ast.Assign) else None
+    value = statement.value if is_assignment(statement) else None
     is_moved = isinstance(value, ast.Call) and split_tail(value)[0] is not value
     return value if is_moved and isinstance(value, ast.Call) else None
 

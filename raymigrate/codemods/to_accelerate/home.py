@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
-from raymigrate.facts.syntax.nodes import blocks, names_in
+from raymigrate.facts.syntax.nodes import blocks, is_assignment, names_in
 from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 Block = list[ast.stmt]
@@ -207,7 +207,7 @@ class Home(Side):
             for node in self.variables.bindings(model)
             if (place := position(self.module, self.block, node)) is not None
             and place > self.start
-            and isinstance(self.block[place], ast.Assign)
+            and is_assignment(self.block[place])
             and self.variables.kept_in(node) != {model}
         ]
         end = min(places, default=len(self.block))

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.texts import is_text
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, reaching
 
 NUMPY = ("numpy", "sklearn", "scipy", "pandas")
@@ -101,7 +102,7 @@ class Hosts(Side):
         parent = self.module.parent_of.get(node)
         while isinstance(parent, (ast.Tuple, ast.List)):
             parent = self.module.parent_of[parent]
-        return parent.value if isinstance(parent, ast.Assign) else None
+        return parent.value if is_assignment(parent) else None
 
     def _is_moved_by_item(self, read: ast.Name) -> bool:
         """Whether items of a batch are moved and put back: `batch[key] = batch[key].to(device)`.
@@ -113,7 +114,7 @@ class Hosts(Side):
         asked = self._keys(part.slice) if isinstance(part, ast.Subscript) else None
         for move in self.moves:
             statement = self.module.statement(move)
-            stored = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            stored = targets_of(statement)[0] if is_assignment(statement) else None
             if isinstance(stored, ast.Subscript) and self.variables.spelled(stored.value) == own:
                 keys = self._keys(stored.slice)
                 if asked is None or keys is None or asked & keys:

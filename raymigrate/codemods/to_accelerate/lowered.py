@@ -7,6 +7,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.home import Block, position
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 
 
 def lines_of_devices(devices: Devices, changes: Changes, block: Block) -> dict[ast.stmt, Variable]:
@@ -15,9 +16,9 @@ def lines_of_devices(devices: Devices, changes: Changes, block: Block) -> dict[a
     for variable in devices.held:
         for node in devices.variables.bindings(variable):
             statement = devices.module.parent_of.get(node)
-            if not isinstance(statement, ast.Assign) or not isinstance(node, ast.Name) or statement not in block:
+            if not isinstance(statement, ast.stmt) or not isinstance(node, ast.Name) or statement not in block:
                 continue
-            if statement.targets == [node] and not changes.is_gone(statement):
+            if only_target(statement) is node and not changes.is_gone(statement):
                 found[statement] = variable
     return found
 

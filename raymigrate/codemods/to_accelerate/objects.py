@@ -81,7 +81,8 @@ class ObjectView(Module):
         uses = [read for read in reads if plain.scope_of[read].find(name) is scope]
         pairs = zip([plain.parent_of[use] for use in uses], uses, strict=True)
         calls = [parent for parent, use in pairs if isinstance(parent, ast.Call) and parent.func is use]
-        if len(scope.bindings[name]) > 1 or len(calls) > 1 or len(calls) != len(uses):
+        types = [use for use in uses if use is getattr(plain.parent_of[use], "annotation", None)]
+        if len(scope.bindings[name]) > 1 or len(calls) > 1 or len(calls) + len(types) != len(uses):
             raise Refusal(self.owner, f"`{name}`, a class that trains, is used for more than one object")
         if not calls:
             return []

@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.facts.values import called_name, free_name, reaching
 from raymigrate.knowledge.legacy import ACCELERATORS, GONE_MODULES
@@ -188,10 +189,10 @@ def gone_over(training: Training, drawn: ast.Call) -> str:
         return ""
     source = module.source(made.args[0])
     is_by_number = module.source(training.unwrapped(loop.iter)) == f"range(len({source}))"
-    if not is_by_number or not isinstance(statement, ast.Assign) or statement.value is not drawn:
+    if not is_by_number or not is_assignment(statement) or statement.value is not drawn:
         return ""
-    number, batch = module.source(loop.target), module.source(statement.targets[0])
-    batch = f"({batch})" if isinstance(statement.targets[0], ast.Tuple) else batch
+    number, batch = module.source(loop.target), module.source(targets_of(statement)[0])
+    batch = f"({batch})" if isinstance(targets_of(statement)[0], ast.Tuple) else batch
     return f"; write `for {number}, {batch} in enumerate({source}):` in its place"
 
 
@@ -228,11 +229,11 @@ def _only_tests(module: Module, node: ast.expr, above: frozenset[ast.AST] = froz
             return isinstance(parent.func, ast.Name) and parent.func.id in TESTS and child in parent.args
         if isinstance(parent, (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)):
             return child in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
-        if isinstance(parent, ast.Assign):  # CLASSES = (DataParallel, DistributedDataParallel)
+        if is_assignment(parent):  # CLASSES = (DataParallel, DistributedDataParallel)
             scope = module.scope_of[parent]
-            targets = [target for target in parent.targets if isinstance(target, ast.Name)]
+            targets = [target for target in targets_of(parent) if isinstance(target, ast.Name)]
             reads = [read for target in targets for read in module.uses(target.id, scope)]
-            is_new = parent not in above and len(targets) == len(parent.targets)
+            is_new = parent not in above and len(targets) == len(targets_of(parent))
             return is_new and all(_only_tests(module, read, above | {parent}) for read in reads)
         if not isinstance(parent, (ast.Tuple, ast.List, ast.Set, ast.Subscript, ast.BinOp)):
             return False

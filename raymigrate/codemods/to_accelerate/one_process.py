@@ -8,7 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.syntax.nodes import is_assignment, names_in, only_target, targets_of
 from raymigrate.facts.values import all_arguments, class_named, is_call_by_name, is_method_call, reaching
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
@@ -60,8 +60,8 @@ class OneProcess(Side):
         for node in below:
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
                 target, added = node.target, [node.value]
-            elif isinstance(node, ast.Assign) and self._goes_on(node):
-                target, added = node.targets[0], [node.value]
+            elif is_assignment(node) and self._goes_on(node):
+                target, added = targets_of(node)[0], [node.value]
             elif is_method_call(node, *FILLS):
                 target, added = node.func.value, all_arguments(node)
             else:
@@ -81,16 +81,17 @@ class OneProcess(Side):
             return True
         around = self.module.ancestors(name)
         is_chosen = any(isinstance(parent, ast.If) and self.module.inside(parent, loop.node) for parent in around)
-        value = statement.value if isinstance(statement, ast.Assign) else None
+        value = statement.value if is_assignment(statement) else None
         return is_chosen and isinstance(value, (ast.Constant, ast.List))
 
     def _goes_on(self, statement: ast.AST) -> bool:
         """Whether a statement goes on from the value of what it binds: `total += loss`, `mean = 0.9 * mean + loss`."""
         if isinstance(statement, ast.AugAssign):
             return True
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        only = only_target(statement)
+        if not is_assignment(statement) or only is None:
             return False
-        target, waiting = ast.unparse(statement.targets[0]), [statement.value]
+        target, waiting = ast.unparse(only), [statement.value]
         while waiting:
             part = waiting.pop()
             if isinstance(part, ast.BinOp):
@@ -137,10 +138,10 @@ class OneProcess(Side):
         sums = [call for call in self.module.calls(*ADDS_UP) if self.module.function(call) is here]
         found = {name for call in sums for name in names_in(call)}
         for statement in self.module.below(loop):
-            if isinstance(statement, ast.Assign):
+            if is_assignment(statement):
                 calls = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call)]
                 if any(map(self.adds_up, calls)):
-                    parts = [part for target in statement.targets for part in ast.walk(target)]
+                    parts = [part for target in targets_of(statement) for part in ast.walk(target)]
                     found |= {part.id for part in parts if isinstance(part, ast.Name)}
         return found
 

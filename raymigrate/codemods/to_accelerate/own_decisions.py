@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import all_arguments, called_name, class_named, free_name, is_method_call, sources_here
 from raymigrate.facts.values.bindings import reaching
@@ -95,7 +96,7 @@ class OwnDecisions(Side):
             given = [self.module.statement(node) for node in own]
             sources = [
                 *sources_here(self.module, part),
-                *(each.value for each in given if isinstance(each, ast.Assign)),
+                *(each.value for each in given if is_assignment(each)),
             ]
             conditions = [test for node in own for test in self._conditions(node)]
             waiting += [

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import ATTRIBUTE, local_rank_
 from raymigrate.codemods.to_accelerate.rules import RM856
 from raymigrate.facts.projects.environment import OF_PROCESSES, value_set, variable_read, variables_set
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import Source, argument, called_name, is_call_by_name
 
 RANK_PLACE = 4  # of rank= among the parameters of init_process_group()
@@ -67,7 +68,6 @@ def _values(module: Module, rank: ast.expr) -> Iterator[Source]:
     yield from module.origins(rank)
     if not isinstance(rank, ast.Attribute):
         return
-    for statement in module.of_type(ast.Assign):
-        for target in statement.targets:
-            if ast.unparse(target) == ast.unparse(rank):
-                yield Source(module, statement.value)
+    for target in module.stores(rank.attr):
+        if is_assignment(statement := module.parent_of[target]) and ast.unparse(target) == ast.unparse(rank):
+            yield Source(module, statement.value)

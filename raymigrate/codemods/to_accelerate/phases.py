@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.gathering import size_of
 from raymigrate.codemods.to_accelerate.rules import RM855
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment, only_target, targets_of
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Counted:
     place: int
     outputs: str
     labels: dict[str, None] = field(default_factory=dict)
-    again: dict[ast.Assign, None] = field(default_factory=dict)
+    again: dict[Assignment, None] = field(default_factory=dict)
     sizes: list[ast.expr] = field(default_factory=list)
 
 
@@ -64,7 +65,7 @@ class Phases(Side):
             changes.replace(size, f"{names[-1]}.size(0)")
         return True
 
-    def _edited(self, changes: Changes, statement: ast.Assign) -> str | None:
+    def _edited(self, changes: Changes, statement: Assignment) -> str | None:
         """A statement as the conversion leaves it; None where it changes more than what it moves."""
         text, start = self.module.source(statement), self.module.offset(statement)
         parts = [part for part in ast.walk(statement) if isinstance(part, ast.expr) and part in changes.expressions]
@@ -85,8 +86,7 @@ class Phases(Side):
     def _counted(self, loop: Loop) -> Counted | None:
         calls = self.evaluation.runs_models(loop.node)
         statement = self.module.statement(calls[0]) if len(calls) == 1 and len(loop.loaders) == 1 else None
-        is_named = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is calls[0]
-        target = statement.targets[0] if is_named and isinstance(statement, ast.Assign) else None
+        target = only_target(statement) if is_assignment(statement) and statement.value is calls[0] else None
         if statement is None or not isinstance(target, ast.Name) or not self.evaluation.is_in_body(statement, loop):
             return None
         if not self._is_tensor(target, loop):
@@ -108,7 +108,7 @@ class Phases(Side):
                 return False
             if isinstance(parent, (ast.Subscript, ast.Starred)) and parent.value is read:
                 return False
-            if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple):
+            if is_assignment(parent) and isinstance(targets_of(parent)[0], ast.Tuple):
                 return False
         return True
 
@@ -136,7 +136,7 @@ class Phases(Side):
         made = self.module.parent_of[above[0]]
         while isinstance(made, (ast.Tuple, ast.List)):
             made = self.module.parent_of[made]
-        if len(inside) > 1 or not isinstance(made, ast.Assign) or made is statement or self._trains_or_runs(made):
+        if len(inside) > 1 or not is_assignment(made) or made is statement or self._trains_or_runs(made):
             return False
         if made in found.again:
             return True

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
 from raymigrate.facts.syntax.functions import by_name
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, named_arguments
 
 # What a GradScaler takes (torch/amp/grad_scaler.py), as GradScalerKwargs does.
@@ -142,7 +143,7 @@ class Precision(Side):
             Refusal: If one that has a name is used otherwise than in the head of a `with`.
         """
         whole, statement = self.autocasts.whole(call), self.module.statement(call)
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is whole else None
+        target = targets_of(statement)[0] if is_assignment(statement) and statement.value is whole else None
         entered = self.autocasts.entered(call)
         for head in entered:
             changes.replace(head, "accelerator.autocast()")

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import called_name, method_of, methods_of_object
 
@@ -207,7 +208,7 @@ def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast
             found[node] = None
             parent = module.parent_of[node]
             call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-            if isinstance(parent, ast.Assign) and isinstance(target := parent.targets[0], ast.Attribute):
+            if is_assignment(parent) and isinstance(target := targets_of(parent)[0], ast.Attribute):
                 waiting.append((owner, ast.unparse(target)))
             elif (
                 isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(owner, ast.ClassDef)

@@ -7,6 +7,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.callers import reads_elsewhere
 from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.values import has_starred
 
 
@@ -64,6 +65,6 @@ class ReturnedSamplers(Side):
         for use in self.module.uses_of(function):
             call = self.module.parent_of[use]
             statement = self.module.parent_of.get(call)
-            is_assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
-            targets.append(statement.targets[0] if isinstance(statement, ast.Assign) and is_assigned else None)
+            is_assigned = is_assignment(statement) and statement.value is call
+            targets.append(only_target(statement) if is_assigned else None)
         return self._tuples(targets) if not function.decorator_list else []

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.sampler_lengths import show_length
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.torch.random_draws import SEEDS
 from raymigrate.facts.values import (
     Source,
@@ -99,8 +100,8 @@ class Samplers(Side):
             if value in given:
                 continue
             statement = self.module.statement(value)
-            targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is value else []
-            variable = self.variables.spelled(targets[0]) if len(targets) == 1 else None
+            target = only_target(statement) if is_assignment(statement) and statement.value is value else None
+            variable = self.variables.spelled(target) if target is not None else None
             if variable is None:
                 reason = "the DistributedSampler is kept in another place than a variable of its own"
                 raise Refusal(call, f"{reason}; write `sampler = DistributedSampler(...)`")
@@ -205,7 +206,7 @@ class Samplers(Side):
         for binding in self.variables.bindings(variable) if not reads else ():
             statement = self.module.statement(binding)
             value = self.module.assigned(binding)
-            is_alone = isinstance(statement, ast.Assign) and statement.targets == [binding]
+            is_alone = only_target(statement) is binding
             if is_alone and value is not None and self._own(Source(self.module, value)) is not None:
                 changes.drop(statement)  # what took its place in one process
 

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM857
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import all_arguments, is_method_call
 
 WRITERS = (
@@ -80,13 +81,13 @@ class Trackers(Side):
             if call in self._starts or changes.is_gone(call) or self.processes.is_main_only(call):
                 continue
             statement, main = self.module.statement(call), self._main(access, call)
-            alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
+            alone = (isinstance(statement, ast.Expr) or is_assignment(statement)) and statement.value is call
             if not alone or self._is_run_of_mlflow(statement, call):
                 changes.manual(RM857, call, self._consequence(call), BELOW_MAIN.format(main=main))
                 continue
             changes.converted(RM857, call, "The main process alone logs.")
             self._need_os(changes, main)
-            if isinstance(statement, ast.Assign):
+            if is_assignment(statement):
                 changes.replace(call, f"{self.module.source(call)} if {main} else None")
                 changes.kept.update(ast.walk(call))
             else:
@@ -173,12 +174,12 @@ class Trackers(Side):
 
     def _is_run_of_mlflow(self, statement: ast.stmt, call: ast.Call) -> bool:
         """Whether what starts a run is kept, whose attributes no other process would have."""
-        return isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "mlflow.start_run"
+        return is_assignment(statement) and self.module.qualified(call.func) == "mlflow.start_run"
 
     def _named(self, call: ast.Call) -> Variable | None:
         statement = self.module.statement(call)
-        is_named = isinstance(statement, ast.Assign) and statement.value is call
-        return self.variables.spelled(statement.targets[0]) if is_named and isinstance(statement, ast.Assign) else None
+        is_named = is_assignment(statement) and statement.value is call
+        return self.variables.spelled(targets_of(statement)[0]) if is_named and is_assignment(statement) else None
 
     def _put_below(self, changes: Changes, statements: list[ast.stmt], head: str) -> None:
         """Puts statements below an `if` on the main process, less what in them all processes have to run."""

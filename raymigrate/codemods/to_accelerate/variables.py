@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.facts.syntax.functions import by_position, returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.syntax.scopes import LOOPS, Scope
 from raymigrate.facts.values import argument, is_method_call, is_none
 
@@ -73,7 +74,7 @@ class Variables:
             return self.of(value)
         parent = self.module.parent_of.get(binding)
         whole = self.module.parent_of.get(parent) if isinstance(parent, ast.Tuple) else None
-        if isinstance(parent, ast.Tuple) and isinstance(whole, ast.Assign) and isinstance(whole.value, ast.Call):
+        if isinstance(parent, ast.Tuple) and is_assignment(whole) and isinstance(whole.value, ast.Call):
             return self._returned(whole.value, parent.elts.index(binding))  # type: ignore[arg-type]
         given = [self.of(item) for item in self._items_given(binding)]
         return frozenset().union(*given) if all(given) else frozenset()  # one that a call makes is prepared behind it
@@ -85,7 +86,7 @@ class Variables:
         """
         parent = self.module.parent_of.get(binding)
         whole = self.module.parent_of.get(parent) if isinstance(parent, (ast.Tuple, ast.List)) else None
-        if not isinstance(parent, (ast.Tuple, ast.List)) or not isinstance(whole, ast.Assign):
+        if not isinstance(parent, (ast.Tuple, ast.List)) or not is_assignment(whole):
             return []
         named = whole.value if isinstance(whole.value, ast.Name) else None
         parameter = self.module.definition(named)
@@ -175,10 +176,10 @@ class Variables:
         """The attribute that keeps what an object is given: `Solver(Net())` with `self.model = model.to(device)`."""
         statements = [self.module.statement(read) for read in self.reads(parameter)]
         kept = [
-            self.spelled(statement.targets[0])
+            self.spelled(target)
             for statement in statements
-            if isinstance(statement, ast.Assign)
-            and len(statement.targets) == 1
+            if is_assignment(statement)
+            and (target := only_target(statement)) is not None
             and self.spelled(self.bare(statement.value)) == parameter
         ]
         return frozenset(found for found in kept if found is not None and found.name.startswith(OWN))

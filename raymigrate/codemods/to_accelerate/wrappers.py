@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.documents import NOTEBOOK
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import argument, is_method_call, named_arguments
 
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
@@ -171,11 +172,11 @@ class Wrappers(Side):
         return any(self.variables.of(owner) & set(self.training.models) for owner in owners)
 
     def _averages(self, statement: ast.stmt) -> bool:
-        value = statement.value if isinstance(statement, ast.Assign) else None
+        value = statement.value if is_assignment(statement) else None
         if not is_method_call(value, "mean"):
             return False
-        assert isinstance(statement, ast.Assign)
-        return ast.unparse(statement.targets[0]) == ast.unparse(value.func.value) and not value.args
+        assert is_assignment(statement)
+        return ast.unparse(targets_of(statement)[0]) == ast.unparse(value.func.value) and not value.args
 
     def _unwrap(self, changes: Changes, call: ast.Call) -> None:
         if not call.args:

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.syntax.nodes import is_assignment, names_in
 from raymigrate.facts.syntax.scopes import Binding
 from raymigrate.facts.values import is_call_by_name
 from raymigrate.facts.values.numbers import is_named_number
@@ -54,14 +54,14 @@ def _is_carried(module: Module, binding: Binding, loop: ast.For) -> bool:
     statement = module.statement(binding.node)
     if isinstance(statement, ast.AugAssign):
         return True
-    if isinstance(statement, ast.Assign) and isinstance(binding.node, ast.Name):
+    if is_assignment(statement) and isinstance(binding.node, ast.Name):
         if binding.node.id in names_in(statement.value):
             return True
     for parent in module.ancestors(statement):
         if parent is loop:
             return False
         if isinstance(parent, BRANCHES):
-            return isinstance(statement, ast.Assign)
+            return is_assignment(statement)
     return False
 
 

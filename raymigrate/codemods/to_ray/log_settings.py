@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import argument, called_name, keyword_argument, unpacked_dicts
 from raymigrate.facts.values.dicts import entries
 
@@ -139,7 +140,7 @@ def _tell_disabled(context: Context, outline: LaunchedOutline, of_workers: set[a
             continue
         for made in module.calls(MAKES_LOGGER):
             step, parent = outline.script.step_of(made), module.parent_of[made]
-            name = parent.targets[0] if isinstance(parent, ast.Assign) else None
+            name = targets_of(parent)[0] if is_assignment(parent) else None
             stays = step is not None and step not in of_workers and module.start(made) > module.start(call)
             if not made.args or not stays or not _disables(module, call, made.args[0]):
                 continue

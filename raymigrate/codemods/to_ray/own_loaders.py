@@ -19,6 +19,7 @@ from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import every_origin, is_method_call, last_name
 
@@ -122,7 +123,7 @@ def _replaced(module: Module) -> Iterator[tuple[Module, FunctionNode, str, ast.A
     """What takes the place of such a method on a Trainer: `trainer.get_train_dataloader = lambda: loader`."""
     for target in module.attributes(*METHODS):
         statement = module.parent_of[target]
-        if isinstance(statement, ast.Assign) and target in statement.targets and is_trainer(module, target.value):
+        if is_assignment(statement) and target in targets_of(statement) and is_trainer(module, target.value):
             given = module.value(statement.value)
             function = given if isinstance(given, ast.Lambda) else module.definition(statement.value)
             if isinstance(function, (ast.FunctionDef, ast.Lambda)):

@@ -23,6 +23,7 @@ from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
 RM805 = Rule(
@@ -222,11 +223,11 @@ class _Paths:
         step = self._constant_of(source)
         return step is not None and not self._names_a_path_only(step)
 
-    def _constant_of(self, source: ast.expr) -> ast.Assign | None:
+    def _constant_of(self, source: ast.expr) -> Assignment | None:
         """The assignment of the module that a literal stands in, if that stays where it is."""
         step = self.outline.script.step_of(source)
         is_definition = step is not None and self.outline.roles.of[step] is Role.DEFINITION
-        return step if is_definition and isinstance(step, ast.Assign) else None
+        return step if is_definition and is_assignment(step) else None
 
     # -- change ----------------------------------------------------------------------------------
 
@@ -294,7 +295,7 @@ class _Paths:
         """The name of the constant that holds the driver's folder."""
         return self.context.fresh("DIRECTORY", "START_DIRECTORY")
 
-    def _names_a_path_only(self, step: ast.Assign) -> bool:
+    def _names_a_path_only(self, step: Assignment) -> bool:
         """Whether a constant is nothing but the beginning of paths, and not the name of a model as well."""
         return all(
             use in self._begins_paths

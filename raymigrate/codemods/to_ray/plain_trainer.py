@@ -76,6 +76,7 @@ from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
 from raymigrate.knowledge.legacy import ACCELERATORS
@@ -341,14 +342,16 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
     statement = module.statement(call)
     assert isinstance(call.func, ast.Attribute)
     target = "return " if isinstance(statement, ast.Return) else ""
-    if isinstance(statement, ast.Assign):
-        target = "".join(f"{module.source(other)} = " for other in statement.targets)
+    if is_assignment(statement):
+        target = "".join(f"{module.source(other)} = " for other in targets_of(statement))
     made = call.func.value
     trainer, text = module.source(made), ""
+    if isinstance(statement, ast.AnnAssign):
+        text = f"{module.source(statement.target)}: {module.source(statement.annotation)}\n"  # once, for both branches
     parts: dict[str, ast.expr | str] = {"train": call}
     if not isinstance(made, (ast.Name, ast.Attribute)):
         trainer = context.fresh("trainer", "hf_trainer")
-        text = f"{trainer} = $made\n"
+        text += f"{trainer} = $made\n"
         parts["made"] = made
         plan.hoist(made, trainer)
     keyword = resume_keyword(module, made) if resumes else ""

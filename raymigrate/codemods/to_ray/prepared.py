@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, called_name, is_call_by_name, origins
@@ -76,8 +77,8 @@ def prepares(module: Module) -> Iterator[Prepare]:
     for call, function in module.method_calls("prepare", "prepare_model"):
         if _may_be_accelerator(module, function.value):
             statement = module.statement(call)
-            if isinstance(statement, ast.Assign) and statement.value is call:
-                targets = [t for target in statement.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+            if is_assignment(statement) and statement.value is call:
+                targets = [t for target in targets_of(statement) for t in ast.walk(target) if isinstance(t, ast.Name)]
                 given = frozenset(node.id for node in call.args if isinstance(node, ast.Name))
                 yield Prepare(call, given, frozenset(t.id for t in targets), module.scope_of[call])
 
@@ -157,9 +158,8 @@ def _schedules(module: Module, prepares: list[Prepare]) -> Iterator[tuple[ast.Ca
 
 def _assigned_name(module: Module, call: ast.Call) -> str | None:
     statement = module.statement(call)
-    if isinstance(statement, ast.Assign) and statement.value is call and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
-    return None
+    target = targets_of(statement)[0] if is_assignment(statement) and statement.value is call else None
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _is_length(node: ast.AST, prepare: Prepare) -> bool:

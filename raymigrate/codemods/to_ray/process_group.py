@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.torch.launchers import MAKES_GROUP
 from raymigrate.facts.values import argument, has_unpacking
 from raymigrate.facts.values.given import options
@@ -171,9 +172,9 @@ def _drop_handler(context: Context, call: ast.Call) -> None:
     module = context.module
     node: ast.expr = call
     statement = module.parent_of[call]
-    named = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-    if named and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        uses = list(module.uses(statement.targets[0].id, module.scope_of[statement]))
+    target = only_target(statement)
+    if isinstance(target, ast.Name):
+        uses = list(module.uses(target.id, module.scope_of[statement]))
         if len(uses) != 1:
             return
         node = uses[0]

@@ -18,7 +18,7 @@ from raymigrate.facts.accelerate.launch_form import NoRayFormError
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
-from raymigrate.facts.syntax.nodes import names_in, only_target
+from raymigrate.facts.syntax.nodes import is_assignment, names_in, only_target, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS, import_bindings
 from raymigrate.facts.values import methods
 from raymigrate.knowledge.legacy import ACCELERATORS
@@ -116,7 +116,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
     for call in training.trains:
         statement = module.statement(call)
         value = getattr(statement, "value", None)
-        if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
+        if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)) or value is not call:
             return Reason(call, "train() is called within another expression; give it a statement of its own.")
     return _arguments_made_elsewhere(module, training) or _asks(module)
 
@@ -204,7 +204,7 @@ def accelerator_for_others(context: Context, made: ast.Call) -> Reason | None:
     if module.function(made) is not None:
         return None
     statement = module.statement(made)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = targets_of(statement) if is_assignment(statement) else []
     names = {name for target in targets for name in names_in(target)}
     for other in importing_modules(module):
         for name in sorted(names & _imported_names(other, module)):

@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.step_kinds import SETTINGS
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, may_both_run
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.random_draws import draws
 from raymigrate.facts.values import called_name, free_name, reaching
@@ -240,8 +241,8 @@ def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.C
 def _kept_as(module: Module, trainer: ast.Attribute) -> Iterator[ast.stmt]:
     """The statements that keep a Trainer as an attribute: `self.trainer = Trainer(...)`."""
     wanted = ast.unparse(trainer)
-    for statement in module.of_type(ast.Assign):
-        if any(isinstance(target, ast.Attribute) and ast.unparse(target) == wanted for target in statement.targets):
+    for target in module.stores(trainer.attr):
+        if is_assignment(statement := module.parent_of[target]) and ast.unparse(target) == wanted:
             yield statement
 
 

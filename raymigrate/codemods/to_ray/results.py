@@ -29,6 +29,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.opened_files import TABLES, TO_PATHS, is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.values import called_name, free_name, is_method_call, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
@@ -95,8 +96,9 @@ class _Results:
         shown: list[tuple[ast.stmt, str]] = []  # with the name that an evaluation in it gets
         for step in behind:
             if self._is_evaluation(step):
-                assert isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Name)
-                self.names.append(step.targets[0].id)
+                target = only_target(step)
+                assert isinstance(target, ast.Name)
+                self.names.append(target.id)
             elif not returns and (call := self._evaluation_shown(step)) is not None:
                 name = (
                     self.context.fresh("metrics", "evaluation") if not self.hoisted else self.context.fresh("metrics")
@@ -129,10 +131,9 @@ class _Results:
     # -- kinds of statements -------------------------------------------------------------------
 
     def _is_evaluation(self, step: ast.stmt) -> bool:
-        match step:
-            case ast.Assign([ast.Name()], value):
-                return self._evaluates(value) or self._is_log_history(value)
-        return False
+        if not is_assignment(step) or not isinstance(only_target(step), ast.Name):
+            return False
+        return self._evaluates(step.value) or self._is_log_history(step.value)
 
     def _evaluates(self, node: ast.AST) -> bool:
         match node:

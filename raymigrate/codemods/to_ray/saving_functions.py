@@ -20,6 +20,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, free_name, last_name
 
 DEPTH = 2  # functions that call each other
@@ -85,8 +86,8 @@ class _Statements:
             return True
         if isinstance(part, ast.Return):
             return part.value is None
-        if isinstance(part, ast.Assign):
-            return all(isinstance(target, ast.Name) for target in part.targets) and self._is_quiet(part.value)
+        if is_assignment(part):
+            return all(isinstance(target, ast.Name) for target in targets_of(part)) and self._is_quiet(part.value)
         if isinstance(part, ast.If):
             return self._is_quiet(part.test) and all(map(self.is_harmless, [*part.body, *part.orelse]))
         if isinstance(part, ast.For):
@@ -158,7 +159,7 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             if what := done_by_all(module, call):
                 message = f"Every worker {what} after the training, at the same time as the others:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
-                if what == IN_FUNCTION and isinstance(module.statement(call), (ast.Assign, ast.Return)):
+                if what == IN_FUNCTION and isinstance(module.statement(call), (ast.Assign, ast.AnnAssign, ast.Return)):
                     advice = GIVES
                 context.manual(rule, call, f"{message} {result_of(what)}", advice)
 

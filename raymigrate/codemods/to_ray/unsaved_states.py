@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.carried_values import BRANCHES, is_number_or_non
 from raymigrate.codemods.to_ray.own_states import code_of_epochs
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.values import Source, called_name, has_starred, methods_of_object
 
@@ -61,8 +62,8 @@ def unsaved_objects(module: Module, loop: ast.For) -> list[str]:
 def _given_name(module: Module, maker: Source) -> str:
     """The name that the script gives an object where it is made; empty elsewhere."""
     statement = module.statement(maker.node) if maker.module is module else None
-    if isinstance(statement, ast.Assign) and statement.value is maker.node:
-        return ast.unparse(statement.targets[0])
+    if is_assignment(statement) and statement.value is maker.node:
+        return ast.unparse(targets_of(statement)[0])
     return ""
 
 

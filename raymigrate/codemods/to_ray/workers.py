@@ -75,7 +75,11 @@ def _counts_workers(context: Context, word: str) -> bool:
     if word == BY_POSITION:
         given += [call.args[1] for call in module.calls(*LOADERS) if len(call.args) > 1]
     stored = (module.parent_of[store] for store in module.stores(word))
-    given += [statement.value for statement in stored if isinstance(statement, (ast.Assign, ast.AugAssign))]
+    given += [
+        statement.value
+        for statement in stored
+        if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None
+    ]
     return any(SIZES.search(ast.unparse(term)) for value in given for term in _terms(module, value))
 
 

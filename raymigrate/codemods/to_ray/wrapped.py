@@ -16,6 +16,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.runs_before import methods_run_before
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
@@ -158,7 +159,7 @@ def asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, s
 def _is_unwrapped_by_hand(module: Module, model: ast.expr) -> bool:
     """Whether an object comes through, or stands in, `model.module if hasattr(model, "module") else model`."""
     given = [binding.node for binding in reaching(module, model)] if isinstance(model, ast.Name) else []
-    assigned = [statement for node in given if isinstance(statement := module.statement(node), ast.Assign)]
+    assigned = [statement for node in given if is_assignment(statement := module.statement(node))]
     around = [parent for node in (model, *given) for parent in module.ancestors(node)]
     parts = [part for statement in assigned for part in ast.walk(statement.value)]
     tests = [node.test for node in (*around, *parts) if isinstance(node, (ast.If, ast.IfExp))]
@@ -203,7 +204,7 @@ def prepared_by(source: Source, found: list[Prepare], read: ast.expr) -> Prepare
 def is_model(module: Module, spelled: list[ast.AST], prepare: Prepare) -> bool:
     """Whether a prepared object is a model: made of such a class, called, or asked for its parameters."""
     statement = module.statement(prepare.call)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = targets_of(statement) if is_assignment(statement) else []
     if any(is_called(module, node) for node in (*spelled, *targets) if isinstance(node, (ast.Name, ast.Attribute))):
         return True
     names = {ast.unparse(node) for node in spelled}

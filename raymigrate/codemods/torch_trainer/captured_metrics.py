@@ -28,7 +28,7 @@ from raymigrate.facts.ray_train.trainers import trainer_calls
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import Assignment, is_assignment, only_target, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
 from raymigrate.facts.values import all_arguments, reaching
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -146,7 +146,7 @@ def _move(context: Context, call: ast.Call, target: ast.Name, scope: Scope, uses
     users = {next(reversed(list(_functions_around(module, use, scope.node))), None) for use in uses}
     functions = [user for user in users if isinstance(user, ast.FunctionDef)]
     sure = (
-        isinstance(statement, ast.Assign)
+        is_assignment(statement)
         and len(functions) == len(users)
         and _is_bound_once(context, target, scope, call)
         and _stands_alone(module, statement)
@@ -154,7 +154,7 @@ def _move(context: Context, call: ast.Call, target: ast.Name, scope: Scope, uses
         and (len(functions) == 1 or all(_only_computes(module, use) for use in uses))
     )
     source = _source(context, call)
-    if not isinstance(statement, ast.Assign) or not sure or source is None:
+    if not is_assignment(statement) or not sure or source is None:
         context.manual(RM481, call, f"{MESSAGE}: fit() fails.", "Load the metric in the function that uses it.")
     elif context.converts(RM481, call, f"{MESSAGE}; now it is loaded in the function that uses it."):
         context.plan.statement(statement).removed = True
@@ -186,13 +186,13 @@ def _is_bound_once(context: Context, name: ast.Name, scope: Scope, call: ast.Cal
     )
 
 
-def _stands_alone(module: Module, statement: ast.Assign) -> bool:
+def _stands_alone(module: Module, statement: Assignment) -> bool:
     """Whether a statement has one target, its own lines, and no condition but `if __name__ == "__main__"`."""
     parent = module.parent_of[statement]
     main = isinstance(parent, ast.If) and "__name__" in ast.unparse(parent.test) and statement in parent.body
     body = getattr(parent, "body", [])
     return (
-        len(statement.targets) == 1
+        only_target(statement) is not None
         and (isinstance(parent, (ast.Module, ast.FunctionDef)) or main)
         and not any(other is not statement and other.lineno <= statement.lineno <= _last(other) for other in body)
         and not any(statement.lineno < other.lineno <= _last(statement) for other in body)

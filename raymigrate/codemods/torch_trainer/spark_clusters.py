@@ -17,6 +17,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import fillings, has_starred, is_none, named_arguments, unpacked_dicts
 from raymigrate.facts.values.keys import keys_of
 
@@ -186,7 +187,7 @@ def _result(context: Context, call: ast.Call) -> None:
     module = context.module
     parent = module.parent_of[call]
     uses: list[ast.expr] = [call]
-    if isinstance(parent, ast.Assign) and isinstance(target := parent.targets[0], ast.Name):
+    if is_assignment(parent) and isinstance(target := targets_of(parent)[0], ast.Name):
         uses = [*module.uses_of(target)]
     for use in uses:
         if not module.is_statement(use) and not _is_taken_apart(module, use):

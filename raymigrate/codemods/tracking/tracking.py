@@ -29,6 +29,8 @@ from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
 from raymigrate.facts.syntax.evaluated_once import is_evaluated_once
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
+from raymigrate.facts.syntax.optional_imports import guarded_imports
 from raymigrate.facts.values import (
     Source,
     all_items,
@@ -132,6 +134,8 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
             raise NotSure("the list cannot be followed")
         assert isinstance(logger, ast.Call)
         reasons += _refused_arguments(logger, LOGGERS[name])
+        if _can_do_without(module, logger):
+            reasons.append("its import may fail, and the file goes on: what takes its place needs the library")
         if not serves_only(module, logger, keyword):
             reasons.append("the list cannot be followed" if chosen else "it is used at several places")
         loggers.append(logger)
@@ -150,6 +154,13 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
     return Tracked(config, keyword, loggers, chosen, trainers[0], found[0])
+
+
+def _can_do_without(module: Module, logger: ast.Call) -> bool:
+    """Whether the class of a logger is imported in a `try` that gives it another value where that fails."""
+    reference = module.reference_at.get(logger.func)
+    binding = reference.binding if reference is not None else None
+    return binding is not None and binding.statement in guarded_imports(module)
 
 
 def _may_be_another(module: Module, trainer: ast.Call) -> bool:
@@ -225,7 +236,7 @@ def _report_stored(context: Context, stored: ast.Attribute) -> None:
     assignment = context.module.parent_of[stored]
     made = [source.node for source in context.module.origins(stored.value, elsewhere=False)]
     configs = [c for c in made if called_name(context.module, c) in RUN_CONFIGS]
-    if not isinstance(assignment, ast.Assign) or not any(config not in context.tuned for config in configs):
+    if not is_assignment(assignment) or not any(config not in context.tuned for config in configs):
         return
     if names := _tune_callbacks(_items(context.module, assignment.value)[0]):
         silent = f"Nothing calls {', '.join(names)} on Ray >= 2.51, and no error says so: nothing is logged."

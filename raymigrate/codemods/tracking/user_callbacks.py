@@ -10,6 +10,7 @@ from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import argument, called_name, is_none, leading_text, written
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -168,8 +169,8 @@ def _may_be_databricks(context: Context, tracking_uri: ast.expr | None, experime
 def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
     """The variable that holds a callback; makes one where there is none."""
     parent = context.module.parent_of[logger]
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        return parent.targets[0].id
+    if is_assignment(parent) and isinstance(target := targets_of(parent)[0], ast.Name):
+        return target.id
     name = context.fresh(wanted)
     context.plan.statement(context.module.statement(logger)).before.append(Code(f"{name} = $made", {"made": logger}))
     context.plan.hoist(logger, name)
@@ -197,8 +198,9 @@ def _finish(context: Context, tracked: Tracked, ends: list[str]) -> None:
     module, plan, fit = context.module, context.plan, tracked.fit
     statement = module.statement(fit)
     edit = plan.statement(statement)
-    if isinstance(statement, ast.Assign) and statement.value is fit and isinstance(statement.targets[0], ast.Name):
-        edit.after += [Code(end.replace("$result", statement.targets[0].id)) for end in ends]
+    target = targets_of(statement)[0] if is_assignment(statement) and statement.value is fit else None
+    if isinstance(target, ast.Name):
+        edit.after += [Code(end.replace("$result", target.id)) for end in ends]
         return
     is_alone = module.is_statement(fit)
     if is_alone and len(ends) == 1 and not tracked.chosen:

@@ -12,7 +12,7 @@ from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
-from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.syntax.nodes import is_assignment, names_in, only_target
 from raymigrate.facts.values import called_name, is_none, keyword_argument, named_arguments, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
@@ -150,7 +150,7 @@ class TrainDriver:
         Args:
             names: What the trainer is made with.
         """
-        target = self.assigned.targets[0] if isinstance(self.assigned, ast.Assign) else None
+        target = only_target(self.assigned)
         variable = target.id if isinstance(target, ast.Name) else "trainer"
         return variable if variable not in names else self.context.fresh("ray_trainer")
 
@@ -179,7 +179,9 @@ class TrainDriver:
     def _write_function(self) -> None:
         function = Code(self._function("$trainer"), {"trainer": self.trainer})
         statement = self.context.plan.statement(self.place)
-        if isinstance(self.assigned, ast.Assign):
+        if isinstance(self.assigned, ast.AnnAssign):
+            self.context.take_out(self.assigned.annotation)
+        if is_assignment(self.assigned):
             statement.before.extend(self.before)
             statement.replacement = function
         else:

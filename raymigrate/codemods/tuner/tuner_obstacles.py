@@ -18,6 +18,7 @@ from raymigrate.facts.ray_tune.tuners import (
     only_use,
 )
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments, unpacked_dicts
 from raymigrate.facts.values.calls import is_drawn
 from raymigrate.facts.values.carried import Carried, carried
@@ -85,9 +86,7 @@ def _trainer(context: Context, tuner: TunerCall) -> str | None:
     assigned = module.parent_of[tuner.trainer]  # type: ignore[index]
     if tuner.trainer_stays and (reason := _beside(context, tuner)) is not None:
         return f"its trainer is used elsewhere as well{reason}"
-    if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1 or assigned.targets[0] is None:
-        return "its trainer is not simply assigned to a name"
-    return None if isinstance(assigned.targets[0], ast.Name) else "its trainer is not simply assigned to a name"
+    return None if isinstance(only_target(assigned), ast.Name) else "its trainer is not simply assigned to a name"
 
 
 def _beside(context: Context, tuner: TunerCall) -> str | None:

@@ -7,6 +7,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.folders.removals import SHELLS
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import all_arguments, constant, last_name, origins
 
 READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
@@ -177,8 +178,8 @@ def _is_use(module: Module, node: ast.expr) -> bool:
         if module.qualified(outer.func) in PATHS:
             return _is_use(module, outer)
         return last_name(outer.func) not in NO_READERS
-    if isinstance(outer, ast.Assign):
-        return outer.value is node and not all(isinstance(target, ast.Name) for target in outer.targets)
+    if is_assignment(outer):
+        return outer.value is node and not all(isinstance(target, ast.Name) for target in targets_of(outer))
     return isinstance(outer, (ast.Dict, ast.List, ast.Return, ast.Tuple))
 
 

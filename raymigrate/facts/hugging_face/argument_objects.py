@@ -9,6 +9,7 @@ from raymigrate.facts.projects.declared import Declared, declared_class, named_c
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import argument, class_named, is_method_call, last_name, reaching
 from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
@@ -59,7 +60,7 @@ def parsed_for_trainers(module: Module) -> list[ast.Call]:
         for bound in reaching(module, given) if is_known else ():
             place = module.parent_of[bound.node]
             assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
-            call = assigned.value if isinstance(assigned, ast.Assign) else None
+            call = assigned.value if is_assignment(assigned) else None
             if is_method_call(call, *HF_PARSING):
                 found.append(call)
     return found

@@ -7,6 +7,7 @@ from raymigrate.facts.hugging_face.callbacks import EVENTS, is_callback
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases, trainer_base
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import Source, class_named, definition, origins, reaching
 from raymigrate.facts.values.lineages import MOST_BASES
 from raymigrate.facts.values.parsers import parsed_into
@@ -196,7 +197,7 @@ def _parsed_classes(module: Module, target: ast.AST) -> list[Source | None]:
     """What names the classes that a parser made what a name is bound to of; None for another value."""
     place = module.parent_of.get(target)
     assigned = module.parent_of.get(place) if isinstance(place, (ast.Tuple, ast.List)) else place
-    call = assigned.value if isinstance(assigned, ast.Assign) else None
+    call = assigned.value if is_assignment(assigned) else None
     if not isinstance(call, ast.Call):
         return [None]
     position = place.elts.index(target) if isinstance(place, (ast.Tuple, ast.List)) else 0  # type: ignore[arg-type]

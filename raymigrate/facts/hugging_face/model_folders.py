@@ -7,6 +7,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, class_named, class_of_cls, is_method_call, lineage, method_of, methods
 from raymigrate.facts.values.arguments import keyword_argument, last_name
@@ -85,9 +86,9 @@ def leads_to_model(module: Module, folder: ast.AST, depth: int = 0) -> bool:
 def _kept_as(module: Module, folder: ast.AST) -> list[ast.Attribute] | None:
     """The reads of the attribute in which a method keeps a folder, `self.path = path`; None where it keeps none."""
     kept = module.parent_of[folder]
-    if not isinstance(kept, ast.Assign) or len(kept.targets) != 1 or kept.value is not folder:
+    target = only_target(kept)
+    if not is_assignment(kept) or kept.value is not folder:
         return None
-    [target] = kept.targets
     home = module.class_around(kept)
     if home is None or not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
         return None

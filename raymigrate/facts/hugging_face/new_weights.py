@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import last_name
 
 NAMES = ("SAFE_WEIGHTS_NAME", "SAFETENSORS_WEIGHTS_NAME")
@@ -42,8 +43,8 @@ def _others(module: Module, node: ast.AST) -> Iterator[ast.AST]:
             yield from (
                 s for s in block[: block.index(outer)] if isinstance(s, ast.If) and s.body[-1] in module.leaving
             )
-        if isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Name):
-            paths = _values(module, outer.targets[0])
+        if is_assignment(outer) and isinstance(target := targets_of(outer)[0], ast.Name):
+            paths = _values(module, target)
             yield from (path for path in paths if outer.value in paths and path is not outer.value)
 
 
@@ -56,7 +57,7 @@ def _leads_to(module: Module, node: ast.AST, new: str) -> bool:
 def _values(module: Module, name: ast.Name) -> list[ast.expr]:
     """The paths that a name is assigned, not what is read from them."""
     assigned = (module.parent_of.get(binding.node) for binding in module.bindings_of(name))
-    values = [statement.value for statement in assigned if isinstance(statement, ast.Assign)]
+    values = [statement.value for statement in assigned if is_assignment(statement)]
     return [value for value in values if not isinstance(value, ast.Call) or last_name(value.func) in MAKE_PATHS]
 
 

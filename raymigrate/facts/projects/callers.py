@@ -8,6 +8,7 @@ from raymigrate.facts.projects.project_uses import Uses, uses_of
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import called_name
 
 
@@ -119,7 +120,7 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
         read, parent = parent, module.parent_of[parent]
     name = parent.arg if isinstance(parent, ast.keyword) else None
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-    if isinstance(call, ast.Assign) and len(call.targets) == 1 and isinstance(target := call.targets[0], ast.Name):
+    if isinstance(target := only_target(call), ast.Name):
         found = {place for use in module.uses_of(target) if (place := handed_to(module, use)) is not None}
         return _joined(found) if found else None
     if not isinstance(call, ast.Call) or call.func is read:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import is_call_by_name, is_method_call
 
 ENVIRON = "os.environ"
@@ -170,7 +171,7 @@ def goes_to_environment(module: Module, variables: ast.expr) -> bool:
         return variables in parent.args and _takes_variables(module, parent)
     if isinstance(parent, ast.AugAssign):
         return _is_environ(module, parent.target)
-    uses = module.uses_of(parent.targets[0] if isinstance(parent, ast.Assign) else None)
+    uses = module.uses_of(targets_of(parent)[0] if is_assignment(parent) else None)
     return bool(uses) and all(goes_to_environment(module, use) for use in uses)
 
 

@@ -85,8 +85,8 @@ def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
     outer = module.parent_of[function]
     if isinstance(outer, ast.Call) and outer.func is function:
         yield outer
-    elif isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
-        calls = (module.parent_of[use] for use in module.uses_of(outer.targets[0]))
+    elif isinstance(target := only_target(outer), ast.Name):
+        calls = (module.parent_of[use] for use in module.uses_of(target))
         yield from (c for c in calls if isinstance(c, ast.Call) and module.value(c.func) is function)
 
 

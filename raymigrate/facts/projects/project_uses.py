@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -362,7 +363,7 @@ def _is_harmless(module: Module, node: ast.Constant) -> bool:
     if isinstance(parent, ast.Dict):
         return node in parent.keys
     assigned = module.parent_of.get(parent) if isinstance(parent, (ast.List, ast.Tuple)) else None
-    targets = assigned.targets if isinstance(assigned, ast.Assign) else []
+    targets = targets_of(assigned) if is_assignment(assigned) else []
     return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 

@@ -7,6 +7,7 @@ from raymigrate.facts.projects.project_uses import Uses, answer, uses_of
 from raymigrate.facts.ray_data.preprocessors import CHAINS
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import called_name
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -56,8 +57,7 @@ def has_place(definition: Definition) -> bool:
     if definition.function is not None:
         return isinstance(module.parent_of[definition.function], ast.Module)
     statement = module.parent_of[definition.node]
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return len(targets) == 1 and isinstance(module.parent_of[statement], ast.Module)
+    return only_target(statement) is not None and isinstance(module.parent_of[statement], ast.Module)
 
 
 def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
@@ -94,7 +94,7 @@ def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:
     outer = module.parent_of[node]
     if isinstance(outer, ast.Call) and node in outer.args and module.qualified(outer.func) in CHAINS:
         return trainers_given(module, outer)
-    name = outer.target if isinstance(outer, ast.AnnAssign) else module.name_of(node)
+    name = module.name_of(node)
     if not module.is_bound_once(name):
         return None
     found = [trainers_given(module, use) for use in module.uses_of(name)]

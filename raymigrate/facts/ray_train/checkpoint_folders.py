@@ -16,6 +16,7 @@ from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
 from raymigrate.facts.values import (
     Source,
@@ -91,8 +92,7 @@ def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
     if is_method_call(outer, "enter_context"):
         outer = module.parent_of[outer]
     target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
-    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
-        target = outer.targets[0]
+    target = target or only_target(outer)
     return target if isinstance(target, ast.Name) else None
 
 

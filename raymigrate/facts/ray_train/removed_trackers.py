@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.calls import Grouped, grouped
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.syntax.nodes import is_assignment, only_target, targets_of
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import all_arguments, argument, class_named, is_method_call
 from raymigrate.facts.values.constructors import may_call_own_class
@@ -244,5 +244,5 @@ def _owners(module: Module, node: ast.AST) -> Iterator[Definition]:
     top = around[-2] if len(around) > 1 else None
     if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield Definition(module, top, top.name)
-    elif isinstance(top, ast.Assign):
-        yield from (Definition(module, target, target.id) for target in top.targets if isinstance(target, ast.Name))
+    elif is_assignment(top):
+        yield from (Definition(module, target, target.id) for target in targets_of(top) if isinstance(target, ast.Name))

@@ -13,6 +13,7 @@ from raymigrate.facts.ray_tune.trials import is_trial, legacy_trainers_of, may_b
 from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
 from raymigrate.facts.values import Source, argument, is_none, reaching, sources
 from raymigrate.facts.values.arguments import all_arguments, called_name, is_method_call, last_name
@@ -276,7 +277,7 @@ def _sources(module: Module, node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.Name):
         bindings = module.scope_of[node].lookup(node.id)
         parents = [module.parent_of[binding.node] for binding in bindings if not isinstance(binding.node, ast.arg)]
-        values = [parent.value for parent in parents if isinstance(parent, ast.Assign)]
+        values = [parent.value for parent in parents if is_assignment(parent)]
         if values and len(values) == len(parents) and all(class_method(module, value) is not None for value in values):
             return values
     return sources(module, node)
@@ -359,7 +360,7 @@ def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
     """`carries_preprocessor`, whatever is removed later; through a name that is bound several times too."""
     if isinstance(node, ast.Name) and len(bindings := module.scope_of[node].lookup(node.id)) > 1:
         assignments = [module.parent_of.get(binding.node) for binding in bindings]
-        values = [a.value if isinstance(a, ast.Assign) else None for a in assignments]
+        values = [a.value if is_assignment(a) else None for a in assignments]
     else:
         values = list(sources(module, node))
     found = {_source_carries(module, value, seen) for value in values if value is None or value not in seen}

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import argument, called_name, keyword_argument, unpacked_dicts
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -25,7 +26,7 @@ def fits(module: Module, trainer: ast.Call) -> list[ast.Call]:
 
 def only_use(module: Module, node: ast.expr) -> ast.expr | None:
     """What a name that stands for an expression is read as, where it is read once; an expression that has no name."""
-    if not isinstance(module.parent_of[node], ast.Assign):
+    if not is_assignment(module.parent_of[node]):
         return node
     name = module.name_of(node)
     uses = module.uses_of(name) if module.is_bound_once(name) else []

@@ -99,7 +99,8 @@ def assigns_first(function: ast.FunctionDef, name: str) -> bool:
     for statement in function.body:
         names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
         if names:
-            return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
+            gives = isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None
+            return gives and all(isinstance(node.ctx, ast.Store) for node in names)
     return False
 
 

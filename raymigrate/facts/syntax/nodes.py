@@ -51,14 +51,29 @@ class FirstOfBlock:
         return bool(block) and block.index(statement) > self._found[block[0]]  # type: ignore[arg-type]
 
 
+class Annotated(ast.AnnAssign):
+    """`target: T = value`, for type checkers: any AnnAssign that has a value is one."""
+
+    value: ast.expr
+
+
+Assignment = ast.Assign | Annotated
+
+
+def is_assignment(node: ast.AST | None) -> TypeGuard[Assignment]:
+    """Whether a node is `target = value` or `target: T = value`, which do the same; `target: T` binds nothing."""
+    return isinstance(node, ast.Assign) or (isinstance(node, ast.AnnAssign) and node.value is not None)
+
+
 def targets_of(binding: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr | ast.For) -> list[ast.expr]:
     """What an assignment or a loop binds: `a` and `b` of `a = b = value`."""
     return binding.targets if isinstance(binding, ast.Assign) else [binding.target]
 
 
 def only_target(statement: ast.AST | None) -> ast.expr | None:
-    """What `target = value` binds; None of `a = b = value`, and of a statement of another kind."""
-    return statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    """What `target = value` or `target: T = value` binds; None of `a = b = value`, and of other statements."""
+    targets = targets_of(statement) if is_assignment(statement) else []
+    return targets[0] if len(targets) == 1 else None
 
 
 def compared_with(compare: ast.Compare, value: ast.expr) -> list[ast.expr]:

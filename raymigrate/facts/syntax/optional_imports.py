@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
-from raymigrate.facts.syntax.nodes import Nodes, is_negation, targets_of
+from raymigrate.facts.syntax.nodes import Nodes, is_assignment, is_negation, targets_of
 from raymigrate.facts.syntax.scopes import Binding, import_bindings
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.versions import LOWEST, read_version
@@ -132,7 +132,7 @@ def _held(nodes: Nodes, node: ast.expr) -> ast.expr:
     """What a name holds that is given a value once, else the expression itself: `RAY_27` of `if RAY_27`."""
     bindings = nodes.bindings_of(node)
     given = nodes.parent_of.get(bindings[0].node) if len(bindings) == 1 else None
-    return given.value if isinstance(given, ast.Assign) and bindings[0].node in given.targets else node
+    return given.value if is_assignment(given) and bindings[0].node in targets_of(given) else node
 
 
 def _is_there(nodes: Nodes, asks: ast.Call) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import Source, argument, class_named, is_call_by_name, is_method_call
 from raymigrate.facts.values.constructors import may_call_own_class
 
@@ -80,7 +81,7 @@ def is_prepared(source: Source) -> bool:
     """Whether a value is what `prepare` returned, or one of several that it did."""
     module, node = source.module, source.node
     target = module.definition(node)
-    if target is not None and isinstance(statement := module.statement(target), ast.Assign):
+    if target is not None and is_assignment(statement := module.statement(target)):
         node = statement.value
     return is_method_call(node, *PREPARES)
 

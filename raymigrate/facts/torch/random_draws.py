@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import all_arguments, argument, called_name, is_method_call, keyword_named
 
@@ -182,5 +183,5 @@ def _of_class(module: Module, definition: ast.ClassDef, depth: int) -> Iterator[
         called = [part.func for part in _executed(method) if isinstance(part, ast.Call)]
         waiting += [methods[f.attr] for f in called if isinstance(f, ast.Attribute) and f.attr in methods]
     for statement in methods["__init__"].body if "__init__" in methods else ():
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        if is_assignment(statement) and isinstance(targets_of(statement)[0], ast.Attribute):
             yield from _later(module, statement.value, depth - 1)

@@ -6,6 +6,7 @@ DistributedDataParallel raises a RuntimeError in the step after one that left pa
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import called_name, is_method_call
 
 MAX_STEPS = 5  # from a model to a part of a part of it
@@ -52,7 +53,7 @@ def _is_straight(module: Module, definition: ast.ClassDef, depth: int) -> bool:
         return False
     read = {node.attr for node in forward if isinstance(node, ast.Attribute)}
     for statement in methods["__init__"].body:
-        for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        for target in targets_of(statement) if is_assignment(statement) else ():
             if isinstance(target, ast.Attribute) and not _is_used(module, target, statement, read, depth):
                 return False
     return True

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values.arguments import is_call_by_name, is_method_call, unpacked_dicts
 from raymigrate.facts.values.own_classes import COPIES
 
@@ -237,7 +238,7 @@ def attribute_fillings(module: Module, name: str) -> list[ast.stmt]:
         around = [(use, module.parent_of[use]) for use in uses]
         known[name] = [node for use, node in around if isinstance(node, ast.AugAssign) and node.target is use]
         known[name] += _fillings(module, uses)
-        for target in (node.targets[0] for use, node in around if isinstance(node, ast.Assign) and node.value is use):
+        for target in (targets_of(node)[0] for use, node in around if is_assignment(node) and node.value is use):
             known[name] += fillings(module, target) if isinstance(target, ast.Name) else []
     return known[name]
 

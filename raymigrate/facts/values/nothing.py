@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import Source, class_named, constant, is_none
 from raymigrate.facts.values.arguments import called_name
 
@@ -53,7 +54,7 @@ def is_made_up_for(module: Module, node: ast.expr) -> bool:
 def _takes_its_place(module: Module, bound: ast.Name, node: ast.Name) -> bool:
     """Whether a name gets another value above a use of it, where it was None."""
     assign = module.parent_of[bound]
-    if not isinstance(assign, ast.Assign) or is_none(assign.value) or module.start(bound) > module.start(node):
+    if not is_assignment(assign) or is_none(assign.value) or module.start(bound) > module.start(node):
         return False
     match assign.value:
         case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=first), *_, last]):
