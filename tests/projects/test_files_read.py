@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.options import Options
+from raymigrate.facts.projects import handed_on
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
@@ -111,3 +112,17 @@ def test_a_shard_may_be_asked_for_by_code_that_was_not_looked_at(tmp_path: Path)
     (path := tmp_path / "main.py").write_text(script)
     found = convert(script, str(path), Options(), project=Project([str(tmp_path)])).findings
     assert [finding.line for finding in found if finding.code == "RM514"] == [8]
+
+
+def test_calls_of_a_function_are_found_once_for_its_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"r{n}" for n in range(30)]
+    reads = "".join(f"    print({name}.metrics['time_total_s'], {name}.log_dir)\n" for name in names)
+    script = f"from ray.train.huggingface import TransformersTrainer\n\n\ndef show({', '.join(names)}):\n{reads}"
+    (path := tmp_path / "main.py").write_text(script)
+    (tmp_path / "user.py").write_text(f"from main import show\n\nresult = fit()\nshow({'result, ' * 30})\n")
+    asked, uses_of = list[str](), handed_on.uses_of
+    monkeypatch.setattr(
+        handed_on, "uses_of", lambda project, made: (asked.append(made.name), uses_of(project, made))[1]
+    )
+    convert(script, str(path), Options(), project=Project([str(tmp_path)]))
+    assert asked.count("show") <= 2  # in the file, and in what becomes of it
