@@ -8,6 +8,7 @@ itself is a race today: of eight processes that did so at once with one JSON fil
 """
 
 import ast
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from raymigrate.base.findings import Rule
@@ -33,6 +34,7 @@ from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.syntax.scopes import FUNCTIONS as ALL_FUNCTIONS
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -130,7 +132,7 @@ def relative_writes(context: Context) -> None:
     if not context.of_legacy_job and not module.references_within(HF):  # which converted scripts name too
         return
     writes = _writes(module)
-    functions, told = _functions(context) if writes else set(), set[tuple[str, bool]]()
+    functions, told = _functions(context, writes) if writes else set(), set[tuple[str, bool]]()
     several = not train_on_one_worker(module)
     for node in sorted(writes, key=module.start):
         path = writes[node]
@@ -159,7 +161,7 @@ def relative_downloads(context: Context) -> None:
     if not context.of_legacy_job and not module.references_within(HF):
         return
     found = downloads(module)
-    functions = _functions(context) if found and not train_on_one_worker(module) else set()
+    functions = _functions(context, [call for call, _ in found]) if not train_on_one_worker(module) else set()
     told = set[str]()
     for call, path in found:
         where = _where(module, path)
@@ -180,24 +182,49 @@ def downloads_by_programs(context: Context) -> None:
     unpack = [call for call, _ in module.method_calls(UNPACK) if not call.args and not call.keywords]
     found = [*shell_downloads(module), *((call, f"{UNPACK}()") for call in unpack)]
     found = [(call, program) for call, program in found if not is_in_turn(module, call)]
-    functions = _functions(context) if found and not train_on_one_worker(module) else set()
+    functions = _functions(context, [call for call, _ in found]) if not train_on_one_worker(module) else set()
     for call, program in found:
         if functions.intersection(module.ancestors(call)):
             where = BY_PROGRAM.format(program=program)
             context.manual(RM483, call, AT_ONCE.format(where=where), IN_TURN)
 
 
-def _functions(context: Context) -> set[ast.AST]:
-    """The functions that run on workers in Ray's folder, also where another file hands them to a trainer."""
+def _functions(context: Context, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """The functions that run on workers in Ray's folder, also where another file hands them to a trainer.
+
+    Args:
+        context: The file.
+        nodes: What is asked about: there is none where none of these is run so.
+    """
     module = context.module
-    handed = [made for made in module.of_type(ast.FunctionDef) if context.place_of(made.body[0]) is Place.WORKER]
     given = given_functions(module)
+    # Other files are read for each function: those by which none of the nodes is run are asked last.
+    leading = _leading_to(module, nodes)
+    if not leading or not (given or any(_is_handed(context, made) for made in leading)):
+        return set()
     if not given and _is_used_in_own_folders(module):
         return set()
+    handed = [made for made in module.of_type(ast.FunctionDef) if _is_handed(context, made)]
     roots = [root for root in (*handed, *given) if root is not None]
     elsewhere = reached_functions(module, [root for root in roots if goes_to_folder(module, root)])
     # Of a class that is named there all methods run there, and so do functions within others.
     return reached_functions(module, [r for r in roots if elsewhere.isdisjoint((r, *module.ancestors(r)))])
+
+
+def _is_handed(context: Context, function: ast.AST) -> bool:
+    return isinstance(function, ast.FunctionDef) and context.place_of(function.body[0]) is Place.WORKER
+
+
+def _leading_to(module: Module, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """The functions and classes of a module by which some nodes can be run, as far as it names them."""
+    found, waiting = set[ast.AST](), list(nodes)
+    while waiting:
+        around = {
+            outer for outer in module.ancestors(waiting.pop()) if isinstance(outer, (*ALL_FUNCTIONS, ast.ClassDef))
+        }
+        waiting += [use for outer in around - found for use in module.uses_of(outer)]
+        found |= around
+    return found
 
 
 def _is_used_in_own_folders(module: Module) -> bool:

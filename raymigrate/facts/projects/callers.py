@@ -11,6 +11,8 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import called_name
 
+MOST_FOLLOWED = 30  # functions and classes by which one is used: of a library it would be most of what it has
+
 
 def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
     """Where the code runs that a node is part of, as far as the files of the project show who calls it.
@@ -48,12 +50,15 @@ def called_elsewhere(project: Project, module: Module, function: ast.AST | None)
 
 
 def _places(project: Project, definition: Definition) -> set[Place]:
+    """The places of those by which a function is used; none where they are too many to be looked at."""
     found, seen = set[Place](), set[tuple[str, str]]()
     todo = [start := _key(project, definition)]
     while todo:
         key = todo.pop()
         if key in seen:
             continue
+        if len(seen) == MOST_FOLLOWED:
+            return set()
         seen.add(key)
         if key not in project.callers:
             project.callers[key] = _callers(project, definition if key == start else _at_top(project, key))

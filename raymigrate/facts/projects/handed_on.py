@@ -87,12 +87,19 @@ def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]
     project.read_others(module.path)
     positional = by_position(function)[0 if called is function else 1 :]
     place = positional.index(parameter) if parameter in positional else len(positional)
-    for user, read in uses_of(project, Definition(module, called, called.name)).reads:
-        call = user.calling(read)
-        if call is not None and not has_unpacking(call):
-            given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
-            if given is not None:
-                yield Source(user if given in user.parent_of else module, given)
+    for user, call in _calls_anywhere(module, called):
+        given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
+        if given is not None:
+            yield Source(user if given in user.parent_of else module, given)
+
+
+@kept
+def _calls_anywhere(module: Module, called: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.Call]]:
+    """The calls of what a module defines at its top whose arguments are seen: found once for all of its parameters."""
+    assert module.project is not None
+    reads = uses_of(module.project, Definition(module, called, called.name)).reads
+    calls = [(user, call) for user, read in reads if (call := user.calling(read)) is not None]
+    return [(user, call) for user, call in calls if not has_unpacking(call)]
 
 
 def _arguments_of_method(module: Module, parameter: ast.arg) -> Iterator[Source]:

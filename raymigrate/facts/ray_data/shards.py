@@ -79,8 +79,8 @@ class ShardUsers:
         return found
 
     def of(self, shard: Shard) -> list[TrainerCall]:
-        """Those whose workers may ask for a shard."""
-        return [trainer for trainer, code in self._codes if code.may_run(shard.module, shard.call)]
+        """Those whose workers may ask for a shard; where not all of their code was looked at, they may."""
+        return [trainer for trainer, code in self._codes if code.is_cut or code.may_run(shard.module, shard.call)]
 
 
 def has_dataset(trainer: TrainerCall, name: str) -> bool | None:

@@ -32,6 +32,7 @@ from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 # By these, code gets at what it does not name. Of those that Python has itself, a method is another one: model.eval().
 BUILT_IN = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
 BY_TEXT = BUILT_IN | {"import_module", "instantiate"}
+MOST_FILES = 40  # that the code of a trainer is followed to: fewer than a project keeps parsed
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
 
 
@@ -45,15 +46,18 @@ class TrainingCode:
     Attributes:
         nodes: The code: constructions of the trainers, functions, classes, values of variables.
         is_whole: Whether nothing else can be run.
+        is_cut: Whether it goes on in more files than are followed.
         kept: What was found out about it.
     """
 
     homes: list[Module]
     nodes: set[ast.AST] = field(default_factory=set)
     is_whole: bool = True
+    is_cut: bool = False
     kept: dict[object, object] = field(default_factory=dict)
     _waiting: list[Source] = field(default_factory=list)
     _attributes: set[str] = field(default_factory=set)
+    _files: set[str] = field(default_factory=set)
 
     def add(self, module: Module, node: ast.AST | None) -> None:
         """Adds code, and all that it names."""
@@ -76,7 +80,12 @@ class TrainingCode:
         return self.runs(module, node) or _is_registered(module, node)
 
     def _put(self, module: Module, node: ast.AST | None) -> None:
-        if node is not None and node not in self.nodes:
+        if node is None or node in self.nodes:
+            return
+        if module.path not in self._files and len(self._files) == MOST_FILES:
+            self.is_whole, self.is_cut = False, True
+        else:
+            self._files.add(module.path)
             self.nodes.add(node)
             self._waiting.append(Source(module, node))  # type: ignore[arg-type]
 
