@@ -128,11 +128,10 @@ def _handed(module: Module, called: ast.expr) -> Iterator[tuple[Module, ast.AST 
     """The same, of what a function is handed, or looks up in a dict."""
     for callee in callees(module, called):
         home, node = callee.module, callee.node
-        made = class_named(home, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-        if made is not None:
-            yield from ((made[0], first, 1) for first in method_of(*made, "__init__"))
-        elif callee.function is not None:
+        if callee.function is not None:
             yield home, callee.function, 0
+        elif (made := class_named(home, node)) is not None:
+            yield from ((made[0], first, 1) for first in method_of(*made, "__init__"))
         elif isinstance(node, ast.Attribute) and node.attr == "from_pretrained":
             if (home.qualified(node) or LIBRARIES[0]).startswith(LIBRARIES):
                 yield home, None, 0

@@ -40,8 +40,8 @@ class Callee:
     """One thing that a call can call.
 
     Args:
-        module: The file that it is in.
-        node: The expression that stands for it there.
+        module: The file that its definition is in; that of the expression where there is none.
+        node: The expression that stands for it, which may be in another file than its definition.
         function: Its definition; None where the project does not show it.
     """
 
