@@ -19,6 +19,7 @@ from raymigrate.codemods.shared.generation import RM752
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import BINDS
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.values import argument, called_name, is_method_call, last_name, reaching
@@ -39,7 +40,6 @@ PUT = (
 )
 SEQ2SEQ = "Seq2SeqTrainer"
 HANDED_ON = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp)
-NAMED = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 FILLING = {"numpy.putmask": "a", "numpy.copyto": "dst", "numpy.place": "arr"}  # with the name of what they fill
 SHOWING = frozenset({"debug", "display", "info", "log", "logging", "pprint", "print", "show", "warning"})
 ASKING = frozenset({"isinstance", "len", "type", "dtype", "ndim", "shape", "size"})  # for what no token says
@@ -180,7 +180,7 @@ def _takes_tokens(module: Module, read: ast.Name) -> bool:
             return False
         node = outer
     called = last_name(outer.func) if isinstance(outer, ast.Call) else ""
-    return not isinstance(outer, NAMED) and called not in ASKING and SHOWING.isdisjoint(called.split("_"))
+    return not isinstance(outer, BINDS) and called not in ASKING and SHOWING.isdisjoint(called.split("_"))
 
 
 def _has_predictions(module: Module, node: ast.expr) -> bool:

@@ -81,7 +81,7 @@ class PlainFiles(Side):
             changes: The edits.
             access: The Accelerator.
         """
-        told = dict.fromkeys(written_files(self.module), EVERY_WRITES)
+        told = dict.fromkeys(self._writers, EVERY_WRITES)
         told |= dict.fromkeys(self._removals(), EVERY_REMOVES)
         had_several = any(self.module.calls(*DDP, *SET_UP))  # and decided itself who writes
         alone: dict[ast.stmt, None] = {}
@@ -115,11 +115,11 @@ class PlainFiles(Side):
         if shares_line(found, block) or not self._is_for_one(found) or self._is_of_process(path):
             return None
         inside = {part for part in ast.walk(found) if isinstance(part, ast.Call)}
-        return None if is_missed(self.module, path, inside | self._writers) else found
+        return None if is_missed(self.module, path, inside.union(self._writers)) else found
 
     @cached_property
-    def _writers(self) -> set[ast.Call]:
-        return set(written_files(self.module))
+    def _writers(self) -> list[ast.Call]:
+        return list(written_files(self.module))
 
     def _around(self, call: ast.Call) -> ast.stmt | None:
         """The statement that a call is in: `with open(path, "w") as file:`, `json.dump(x, open(path, "w"))`."""

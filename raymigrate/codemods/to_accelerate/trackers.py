@@ -178,8 +178,9 @@ class Trackers(Side):
 
     def _named(self, call: ast.Call) -> Variable | None:
         statement = self.module.statement(call)
-        is_named = is_assignment(statement) and statement.value is call
-        return self.variables.spelled(targets_of(statement)[0]) if is_named and is_assignment(statement) else None
+        if is_assignment(statement) and statement.value is call:
+            return self.variables.spelled(targets_of(statement)[0])
+        return None
 
     def _put_below(self, changes: Changes, statements: list[ast.stmt], head: str) -> None:
         """Puts statements below an `if` on the main process, less what in them all processes have to run."""

@@ -28,7 +28,7 @@ from raymigrate.facts.ray_train.trainers import trainer_calls
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import Assignment, is_assignment, only_target, targets_of
+from raymigrate.facts.syntax.nodes import BINDS, Assignment, is_assignment, only_target, targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
 from raymigrate.facts.values import all_arguments, reaching
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -68,7 +68,7 @@ def _names_of(module: Module, call: ast.Call) -> list[ast.Name]:
     around: list[ast.AST] = [call]
     while isinstance(outer := module.parent_of[around[-1]], HOLDS):
         around.append(outer)
-    if not isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+    if not isinstance(outer, BINDS):
         return []
     bound = (part for target in targets_of(outer) for part in ast.walk(target) if isinstance(part, ast.Name))
     return [name for name in bound if isinstance(name.ctx, ast.Store) and module.assigned(name) in around]

@@ -24,6 +24,7 @@ from raymigrate.facts.ray_train.results import GET_CHECKPOINT
 from raymigrate.facts.ray_train.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.syntax.functions import DefinitionNode
 from raymigrate.facts.syntax.guards import waits_for
+from raymigrate.facts.syntax.nodes import BINDS
 from raymigrate.facts.values import is_call_by_name, is_none, sources
 from raymigrate.knowledge.legacy import (
     ACCELERATE_TRAINERS,
@@ -134,7 +135,7 @@ def _read(context: Context, read: ast.Call, config: str) -> None:
     source = f'ray.train.get_checkpoint() or {config}["{ARGUMENT}"]'
     parent = module.parent_of[read]
     is_argument = isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and read in parent.args)
-    alone = is_argument or isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+    alone = is_argument or isinstance(parent, BINDS)
     context.plan.replace(read, source if alone else f"({source})")
     context.plan.need_import("ray.train", near=reference.binding.statement)
     context.handle(reference, gone=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import Source
 
 MOST_FILES = 60  # in which subclasses are looked for
@@ -100,7 +100,7 @@ def _members(home: ast.ClassDef, name: str) -> Iterator[ast.AST]:
     for statement in home.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == name:
             yield statement
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        elif is_assignment(statement):
             targets = targets_of(statement)
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 yield statement.value

@@ -64,7 +64,7 @@ def is_missed(module: Module, path: ast.expr, writers: set[ast.Call]) -> bool:
     function = module.function(path)
     callers = set(module.calls_of(function)) if function is not None else set()  # of which a parameter is given
     keys = set(path_keys(module, path))
-    if not keys.isdisjoint(_in_commands(module)) or any(key.startswith(tuple(_gone_through(module))) for key in keys):
+    if not keys.isdisjoint(_in_commands(module)) or any(key.startswith(_gone_through(module)) for key in keys):
         return True
     named = (node for key in keys for node in _with_key(module, key, (module.tree,)))
     others = (node for node in named if (writers | callers).isdisjoint(module.ancestors(node)))
@@ -84,7 +84,7 @@ def _in_commands(module: Module) -> frozenset[str]:
 
 
 @kept
-def _gone_through(module: Module) -> frozenset[str]:
+def _gone_through(module: Module) -> tuple[str, ...]:
     """How the paths begin of what is found where the script goes through folders."""
     calls = [*module.calls(*GOES_THROUGH), *(call for call, _ in module.method_calls(*GO_THROUGH_GIVEN))]
     keys = {path_key(module, given) for call in calls for given in all_arguments(call)}
@@ -92,7 +92,7 @@ def _gone_through(module: Module) -> frozenset[str]:
     methods = (method for _, method in module.method_calls(*GO_THROUGH_OWN))
     keys |= {path_key(module, method.value) for method in methods if module.qualified(method) is None}
     heads = (key.partition("*")[0] if "*" in key else f"{key.rstrip('/')}/" for key in keys)
-    return frozenset(head.removeprefix("./") for head in heads)
+    return tuple({head.removeprefix("./") for head in heads})
 
 
 def _named_in(module: Module, path: ast.expr, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:

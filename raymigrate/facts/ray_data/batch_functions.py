@@ -7,7 +7,7 @@ from functools import cached_property
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import BINDS, is_assignment, targets_of
 from raymigrate.facts.values.arguments import all_arguments, has_starred
 from raymigrate.facts.values.partials import function_of as partial_of
 
@@ -15,7 +15,6 @@ DEEPEST = 3  # functions that hand a batch on, one to the next
 
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
-BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 METHODS_IN_PLACE = ("sort", "fill", "put", "partition", "resize", "itemset")
 # A list of columns, or a condition on rows: no key of a dict.
 ROWS_OR_COLUMNS = (ast.List, ast.ListComp, ast.Compare)
@@ -236,8 +235,7 @@ class BatchFunction:
         lines = [
             node.lineno
             for node in self._body
-            if isinstance(node, (ast.Assign, ast.AnnAssign))
-            and node.value is not None
+            if is_assignment(node)
             and any(self._is_batch(target) for target in targets_of(node))
             and not self._shares(node.value, {self.parameter or ""})
             and not (batch_format == "numpy" and self._has_its_arrays(node.value))

@@ -8,7 +8,7 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import BINDS, targets_of
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
 from raymigrate.facts.values.items import collections_of, items_of, origins_of_items, taken_apart
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
@@ -383,6 +383,6 @@ def _names_given(module: Module, value: ast.expr) -> Iterator[str]:
     outer = module.parent_of[value]
     if isinstance(outer, (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)):
         outer = module.parent_of[outer]
-    if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+    if isinstance(outer, BINDS):
         targets = targets_of(outer)
         yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.values import class_named
 from raymigrate.facts.values.members import is_empty
 from raymigrate.knowledge.libraries import lineage, look_up
@@ -55,7 +55,7 @@ def is_fittable(module: Module, home: ast.ClassDef) -> bool:
     """Whether objects of a class have a state, which fit() makes."""
     for place, line in own_line(module, home):
         for made in line.body:
-            if isinstance(made, (ast.Assign, ast.AnnAssign)) and made.value is not None:
+            if is_assignment(made):
                 targets = targets_of(made)
                 if any(isinstance(target, ast.Name) and target.id == FITTABLE for target in targets):
                     return place.constant(made.value) is not False

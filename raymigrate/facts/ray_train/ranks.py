@@ -110,9 +110,9 @@ def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
     while is_negation(asked):
         asked = module.value(asked.operand)
     if isinstance(asked, ast.Compare):
-        ranks = [ANY.is_rank(module, side) for side in (asked.left, *asked.comparators)]
-        rest = [side for side, is_rank in zip((asked.left, *asked.comparators), ranks, strict=True) if not is_rank]
-        return any(ranks) and all(module.constant(side) is not ... for side in rest)
+        sides = [asked.left, *asked.comparators]
+        rest = [side for side in sides if not ANY.is_rank(module, side)]
+        return len(rest) < len(sides) and all(module.constant(side) is not ... for side in rest)
     if isinstance(asked, ast.Call) and last_name(asked.func) in RANK_ATTRIBUTES:
         return True
     return ANY.is_rank(module, asked) or (isinstance(asked, ast.Attribute) and asked.attr in RANK_ATTRIBUTES)

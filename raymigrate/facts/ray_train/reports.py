@@ -9,6 +9,7 @@ from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.values import is_none, unpacked_dicts
 from raymigrate.facts.values.carried import carried as carried_by
 
@@ -149,7 +150,7 @@ def _may_be_none(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
         yield is_none(node)
         return
     assigned = [module.parent_of.get(binding.node) for binding in module.scope_of[node].lookup(node.id)]
-    values = [a.value for a in assigned if isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None]
+    values = [a.value for a in assigned if is_assignment(a)]
     by_rank = [value for value in values if _under_rank(module, value)]
     by_rank = [] if all(is_none(value) for value in by_rank) else by_rank
     if not values or len(values) < len(assigned):
@@ -183,9 +184,9 @@ def _asks_for_given(module: Module, part: ast.expr) -> bool:
             assigned = [module.parent_of.get(binding.node) for binding in module.scope_of[name].lookup(name.id)]
         case _:
             return False
-    if not assigned or not all(isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None for a in assigned):
+    if not assigned or not all(is_assignment(a) for a in assigned):
         return False
-    values = [a.value for a in assigned if isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None]
+    values = [a.value for a in assigned if is_assignment(a)]
     around = {*_branches(module, name)}
     last_none = max((module.start(value) for value in values if is_none(value)), default=(0, 0))
     return any(

@@ -58,6 +58,7 @@ class Annotated(ast.AnnAssign):
 
 
 Assignment = ast.Assign | Annotated
+BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 
 
 def is_assignment(node: ast.AST | None) -> TypeGuard[Assignment]:

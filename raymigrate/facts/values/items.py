@@ -13,7 +13,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import ITERATIONS
 from raymigrate.facts.syntax.threads import COMPLETED, gathered, given_by_task
 from raymigrate.facts.values import Source, entry, fillings, free_name, is_method_call, is_none, reaching, seen_items
-from raymigrate.facts.values.arguments import has_starred
+from raymigrate.facts.values.arguments import has_starred, is_call_by_name
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -241,7 +241,7 @@ def _given(module: Module, target: ast.AST) -> list[ast.expr]:
 def _written(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return [item for item in node.elts if not isinstance(item, ast.Starred)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+    if is_call_by_name(node, "dict"):
         return [keyword.value for keyword in node.keywords if keyword.arg is not None]
     return list(node.values) if isinstance(node, ast.Dict) else []
 

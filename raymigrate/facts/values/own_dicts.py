@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.syntax.nodes import names_in, targets_of
+from raymigrate.facts.syntax.nodes import BINDS, names_in, targets_of
 from raymigrate.facts.values.arguments import called_name, free_name, has_starred, is_call_by_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.syntax.scopes import Scope
 
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)  # what gives a value a name
 # What stands in these may be evaluated never, or again and again.
 ON_CONDITION = (ast.IfExp, ast.BoolOp, ast.Compare, ast.While, ast.Assert, ast.comprehension)
 
