@@ -35,7 +35,9 @@ def with_others(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters
     added = parsed(edit.added_parameter or "")
     params, kwonly = kept(parameters.params), kept(parameters.kwonly_params)
     if added.params:
-        return parameters.with_changes(params=append(params, added.params[0], opening), kwonly_params=kwonly)
+        for parameter in added.params:
+            params = append(params, parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT), opening)
+        return parameters.with_changes(params=params, kwonly_params=kwonly)
     if not added.kwonly_params:
         return parameters.with_changes(params=params, kwonly_params=kwonly)
     if kwonly or isinstance(parameters.star_arg, cst.Param) or not params:

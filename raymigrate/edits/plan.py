@@ -138,7 +138,7 @@ class FunctionEdit:
         name: New name.
         parameters: New parameter list as source.
         drop_return_annotation: Whether `-> X` is removed.
-        added_parameter: A parameter to add at the end, as source.
+        added_parameter: A parameter to add at the end, as source; also several, where each can be given by position.
         undefault: Parameters that lose their default value.
         renamed: Old to new names of parameters.
         unannotated: Parameters that lose their annotation, by their old names.

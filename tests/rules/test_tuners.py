@@ -620,6 +620,10 @@ def build():
     return AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
 
 
+def other():
+    return build()
+
+
 n = int(sys.argv[1])
 trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
 tune.Tuner({trainer}, param_space={{{space}}}, tune_config=tune.TuneConfig(scheduler={scheduler}())).fit()
@@ -631,7 +635,7 @@ tune.Tuner({trainer}, param_space={{{space}}}, tune_config=tune.TuneConfig(sched
     ("trainer", "space", "why"),
     [
         ("trainer", '"other": 1', 'config["other"] takes the place of other='),
-        ("build()", "", "its trainer is built in a function or a branch"),
+        ("other()", "", "its trainer is built in a function or a branch"),
         ("trainer if n else build()", "", "which trainer it gets is decided at run time"),
         ("trainer", "", "not converted"),
     ],
@@ -672,7 +676,7 @@ def test_a_scheduler_that_a_function_or_a_branch_makes_is_seen(other: str, reaso
 
 
 def test_a_tuner_that_stays_is_told_what_its_function_needs() -> None:
-    outcome = converted(SEARCH.format(trainer="build()", space="", scheduler="ASHAScheduler"))
+    outcome = converted(SEARCH.format(trainer="other()", space="", scheduler="ASHAScheduler"))
     (message,) = (text for text in outcome.messages if text.startswith("Tuner(trainer)"))
     for needed in ("TuneReportCallback()", "get_trial_id()", "max_concurrent_trials=", "checkpoint_config"):
         assert needed in message

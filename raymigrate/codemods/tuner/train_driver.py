@@ -134,9 +134,13 @@ class TrainDriver:
         """Computes arguments that call something before the function: its process has another folder and no argv."""
         for old_name, value in self.arguments.items():
             name = self.edit.rename.get(old_name, old_name)
-            calls = [node for node in _evaluated(value) if isinstance(node, ast.Call)]
-            if name not in self.edit.values and not all(self._is_configuration(call) for call in calls):
+            if name not in self.edit.values and self._is_computed_first(value):
                 self.edit.set(name, self._hoist(name, Code("$value", {"value": value})))
+
+    def _is_computed_first(self, value: ast.expr) -> bool:
+        """Whether an argument of the trainer has to be computed before the function."""
+        calls = [node for node in _evaluated(value) if isinstance(node, ast.Call)]
+        return not all(self._is_configuration(call) for call in calls)
 
     def _is_configuration(self, call: ast.Call) -> bool:
         name = called_name(self.module, call)

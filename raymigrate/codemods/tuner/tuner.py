@@ -15,6 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
+from raymigrate.codemods.tuner.train_driver_built import TrainDriverBuilt
 from raymigrate.codemods.tuner.tried_scaling import read_tried_scaling
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, may_give_dict, obstacles
 from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
@@ -85,7 +86,7 @@ def tuners(context: Context) -> None:
             trainer = tuner.trainer
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
-            (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+            _driver(tuner)(context, tuner).emit()
             converted.append(tuner)
     read_tried_scaling(context, RM405, converted)
 
@@ -96,6 +97,13 @@ def tuners_by_other_names(context: Context) -> None:
     for call, given, spelling in _other_tuners(context.module):
         if may_be_trainer(context.module, given):
             context.manual(RM405, call, f"{MESSAGE}; not converted: {spelling}.", RM405.fix)
+
+
+def _driver(tuner: TunerCall) -> type[TrainDriver]:
+    """How the function is written that takes the place of a trainer."""
+    if tuner.builder is not None:
+        return TrainDriverBuilt
+    return TrainDriverBeside if tuner.trainer_stays else TrainDriver
 
 
 def _keys_of_trainers(context: Context, tuner: TunerCall) -> list[str]:

@@ -6,6 +6,7 @@ Tuner(f, run_config=ray.train.RunConfig(...)).fit() raises "AttributeError: 'str
 """
 
 import ast
+from collections.abc import Callable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -175,13 +176,22 @@ class TunerRunConfig:
         tuner: The Tuner over a trainer.
         before: Where to put statements that have to come before the trainer.
         beside: What gets Train's half, where the trainer itself stays as it is.
+        reached: What an argument of Train's half is called where the trainer is made, if not as it is here.
     """
 
-    def __init__(self, context: Context, tuner: TunerCall, before: list[Code], beside: CallEdit | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        tuner: TunerCall,
+        before: list[Code],
+        beside: CallEdit | None = None,
+        reached: Callable[[str, Part], Part] | None = None,
+    ) -> None:
         assert tuner.trainer is not None
         self.context = context
         self.tuner = tuner
         self.before = before
+        self.reached = reached or (lambda _, part: part)
         self.stays = beside is not None
         self.trainer = beside or context.plan.call(tuner.trainer)
         self.tune = tune_name(context, tuner.node.func)
@@ -190,8 +200,9 @@ class TunerRunConfig:
 
     def split(self) -> None:
         """Plans both halves."""
-        arguments = storage(self.context, self.config, self.before) if self.config is not None else {}
+        arguments = storage(self.context, self.config, self._before(self.config)) if self.config is not None else {}
         arguments |= self._of_the_trainer()
+        arguments = {name: self.reached(name, part) for name, part in arguments.items()}
         lines = [f'name=f"{self._prefix()}-{{{self.tune}.get_context().get_trial_id()}}"']
         lines += [f"{name}=${name}" for name in arguments]
         lines += ["callbacks=[TuneReportCallback()]"]
@@ -202,6 +213,12 @@ class TunerRunConfig:
         near = self.context.module.import_of(self.tuner.node.func)
         self.context.plan.need_import("ray.train", near=near)
         self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
+
+    def _before(self, config: ast.Call) -> list[Code]:
+        """Where to put what a RunConfig is made with: one that has a name is made before the trainer, or behind it."""
+        statement = self.context.module.statement(config)
+        is_named = self.context.module.name_of(config) is not None
+        return self.context.plan.statement(statement).before if is_named else self.before
 
     def _depth(self) -> int:
         """How much deeper than its statement the line is indented on which the trainer is built."""
@@ -217,7 +234,8 @@ class TunerRunConfig:
         given = [*self.config.args, *(k.value for k in self.config.keywords if k.arg == "name")] if self.config else []
         name = given[0] if given else None
         if isinstance(name, ast.Name):
-            return f"{{{name.id}}}"
+            reached = self.reached("run_name", name)
+            return f"{{{reached.id if isinstance(reached, ast.Name) else reached}}}"
         literal = self.context.module.constant(name)
         plain = isinstance(literal, str) and not set(literal) & set('{}"\\$\n')
         return literal if isinstance(literal, str) and plain else "train"

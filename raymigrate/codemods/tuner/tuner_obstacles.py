@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.tuner.offered_workers import most_workers
+from raymigrate.codemods.tuner.train_driver_built import in_the_way
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.ray_tune.tuners import (
@@ -83,6 +84,8 @@ def _trainer(context: Context, tuner: TunerCall) -> str | None:
     module, given = context.module, tuner.arguments["trainable"]
     if given is tuner.trainer:
         return None
+    if tuner.builder is not None:
+        return in_the_way(context, tuner)
     assigned = module.parent_of[tuner.trainer]  # type: ignore[index]
     if tuner.trainer_stays and (reason := _beside(context, tuner)) is not None:
         return f"its trainer is used elsewhere as well{reason}"

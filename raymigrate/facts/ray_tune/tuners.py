@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.facts.ray_tune.trainers_of_functions import Built, built
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, is_none, keyword_argument, named_arguments, names_of, reads
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
@@ -74,7 +75,14 @@ class TunerCall:
     @cached_property
     def trainer(self) -> ast.Call | None:
         """The construction of a trainer that the trainable is; None where it is anything else."""
-        return self.made("trainable", *TORCH_TRAINERS, *TRAINERS)
+        return self.builder.made if self.builder is not None else self.made("trainable", *TORCH_TRAINERS, *TRAINERS)
+
+    @cached_property
+    def builder(self) -> Built | None:
+        """The function of this file that makes the trainer for this Tuner alone, if one does."""
+        found = built(self.module, self.arguments.get("trainable"))
+        is_trainer = found is not None and self.module.qualified(found.made.func) in {*TORCH_TRAINERS, *TRAINERS}
+        return found if is_trainer else None
 
     @property
     def trainer_stays(self) -> bool:
