@@ -2,10 +2,16 @@
 
 import ast
 
+from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.train_driver import TrainDriver
-from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
+from raymigrate.codemods.tuner.tuner_config import FAIL_FAST, OF_THE_TRAINER, TunerRunConfig, run_config_in_force
 from raymigrate.edits.plan import CallEdit, Code
-from raymigrate.facts.values import is_none
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, TunerCall, config_names, made
+from raymigrate.facts.values import is_none, keyword_argument
+
+STORED = ("storage_path", "storage_filesystem")
+NEW_NAMES = {"local_dir": "storage_path"}
 
 
 class TrainDriverBeside(TrainDriver):
@@ -26,10 +32,55 @@ class TrainDriverBeside(TrainDriver):
         if self.tuner.tuned_config_key in (self.tuner.param_space or {}):
             base = second.values.get("train_loop_config")
             second.set("train_loop_config", self._merged(base.template if base else None))
-        TunerRunConfig(self.context, self.tuner, self.before, second).split()
+        if (own := shared_run_config(self.tuner)) is not None:
+            self._share(own, second)
+        else:
+            TunerRunConfig(self.context, self.tuner, self.before, second).split()
         self.context.plan.statement(self.module.statement(self.trainer)).before.extend(self.before)
         self._write_second(first, second)
         self._edit_tuner(second.values["scaling_config"].template)
+
+    def _share(self, given: ast.expr, second: CallEdit) -> None:
+        """Takes what the second trainer and the Tuner are to have out of the RunConfig of the first one."""
+        config = made(self.module, given, *config_names("RunConfig"))
+        assert config is not None
+        asked = {NEW_NAMES.get(str(k.arg), str(k.arg)): k.value for k in config.keywords if not is_none(k.value)}
+        given_names = [*asked, *(["name"] if config.args else [])]
+        taken = [*given_names, *self.context.plan.call(config).values]
+        of_tune = [argument for argument in ("name", *STORED) if argument in taken]
+        of_train = [argument for argument in (*STORED, *OF_THE_TRAINER) if argument in taken]
+        own = self._named_run_config(given) if of_tune or of_train else ""
+        prefix = f"{{{own}.name}}" if "name" in given_names else "train"
+        tune = tune_name(self.context, self.tuner.node.func)
+        lines = [f'name=f"{prefix}-{{{tune}.get_context().get_trial_id()}}"']
+        lines += [f"{argument}={own}.{argument}" for argument in of_train]
+        body = "".join(f"            {line},\n" for line in [*lines, "callbacks=[TuneReportCallback()]"])
+        second.set("run_config", f"ray.train.RunConfig(\n{body}        )")
+        near = self.module.import_of(self.tuner.node.func)
+        self.context.plan.need_import("ray.train", near=near)
+        self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
+        of_tuner = [f"{argument}={own}.{argument}" for argument in of_tune]
+        moved = {name: asked[name] for name in sorted(DELETED["RunConfig"]) if name in asked}
+        of_tuner += [f"{argument}=${argument}" for argument in moved]
+        if (fail_fast := self._fail_fast(asked.get("failure_config"))) is not None:
+            of_tuner.append(f"failure_config={tune}.FailureConfig({FAIL_FAST}=${FAIL_FAST})")
+            moved[FAIL_FAST] = fail_fast
+        if of_tuner:
+            given_to_tuner = f"{tune}.RunConfig({', '.join(of_tuner)})"
+            self.context.plan.call(self.tuner.node).set("run_config", given_to_tuner, **moved)
+
+    def _fail_fast(self, given: ast.expr | None) -> ast.expr | None:
+        """What a FailureConfig says of all trials, which a trainer of today refuses, and Tune takes."""
+        failure = made(self.module, given, *config_names("FailureConfig"))
+        asked = keyword_argument(failure, FAIL_FAST) if failure is not None else None
+        return None if asked is None or self.module.constant(asked) is False else asked
+
+    def _named_run_config(self, given: ast.expr) -> str:
+        """The name of the RunConfig of the first trainer; it gets one, where it has none."""
+        code = self.edit.values.get("run_config") or Code("$value", {"value": given})
+        name = self._known(code) or self._hoist("run_config", code)
+        self.edit.set("run_config", name)
+        return name
 
     def _first(self) -> str:
         """The function that a trainer was given by position; empty if it has a keyword."""
@@ -74,3 +125,9 @@ class TrainDriverBeside(TrainDriver):
         lines = "".join(f"        {argument},\n" for argument in arguments)
         code = Code(self._function(f"{called}(\n{lines}    )"), parts)
         self.context.plan.statement(self.place).before.append(code)
+
+
+def shared_run_config(tuner: TunerCall) -> ast.expr | None:
+    """The RunConfig of a trainer that the Tuner over it had too, as it has none of its own."""
+    in_force = run_config_in_force(tuner)
+    return None if in_force is tuner.arguments.get("run_config") else in_force

@@ -3,7 +3,9 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.offered_workers import most_workers
+from raymigrate.codemods.tuner.train_driver_beside import shared_run_config
 from raymigrate.codemods.tuner.train_driver_built import in_the_way
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.edits.plan import CallEdit
@@ -20,7 +22,14 @@ from raymigrate.facts.ray_tune.tuners import (
 )
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import only_target
-from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments, unpacked_dicts
+from raymigrate.facts.values import (
+    has_unpacking,
+    is_none,
+    keyword_argument,
+    keyword_named,
+    named_arguments,
+    unpacked_dicts,
+)
 from raymigrate.facts.values.calls import is_drawn
 from raymigrate.facts.values.carried import Carried, carried
 from raymigrate.facts.values.items import DEEPEST
@@ -42,6 +51,12 @@ COPIED = {
     *("scaling_config", "run_config", "datasets", "preprocessor", "torch_config"),
 }
 
+
+# Arguments of a RunConfig that a trainer and a Tuner over it can both have of one, each what is its own of today.
+SHARED_ARGUMENTS = {
+    *("name", "storage_path", "local_dir", "storage_filesystem"),
+    *("checkpoint_config", "failure_config", *DELETED["RunConfig"]),
+}
 
 # What such a scheduler does is silent: without a checkpoint PBT logs "Skip exploit", and HyperBand begins paused trials
 # anew (measured on Ray 2.60).
@@ -107,8 +122,23 @@ def _beside(context: Context, tuner: TunerCall) -> str | None:
         return f", with {others[0]}="
     if len(trainer.args) > 1 or tuner.tuned_scaling is not None:
         return ", and a second one cannot be built for sure"
-    in_force = run_config_in_force(tuner)
-    return None if in_force is tuner.arguments.get("run_config") else ", and so is its RunConfig"
+    return _shared(context, tuner, own) if (own := shared_run_config(tuner)) is not None else None
+
+
+def _shared(context: Context, tuner: TunerCall, own: ast.expr) -> str | None:
+    """Why a Tuner and a trainer cannot go on to share a RunConfig, each with what is its own; None where they can."""
+    config = made(context.module, own, *config_names("RunConfig"))
+    if config is None or not all_seen(config) or not only_use(context.module, own):
+        return ", and so is its RunConfig"
+    given = {str(keyword.arg): keyword.value for keyword in config.keywords if not is_none(keyword.value)}
+    if refused := sorted(given.keys() - SHARED_ARGUMENTS):
+        return f", and so is its RunConfig, which has {refused[0]}="
+    failure = given.get("failure_config")
+    made_here = made(context.module, failure, *config_names("FailureConfig"))
+    is_seen = made_here is not None and len(made_here.args) <= 1 and not has_unpacking(made_here)
+    return (
+        ", and so is its RunConfig, whose FailureConfig cannot be seen" if failure is not None and not is_seen else None
+    )
 
 
 def _changed_later(context: Context, tuner: TunerCall) -> str | None:
