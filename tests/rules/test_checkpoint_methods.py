@@ -181,6 +181,43 @@ def test_what_may_be_a_model_is_left_to_a_person(get: str) -> None:
     assert outcome.lines("RM601", Kind.MANUAL)
 
 
+LOADS = "AutoModelForCausalLM.from_pretrained"
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        f"model = {LOADS}('m', num_labels=2)\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m')\nmine = result.checkpoint.get_model(model=model)",
+        f"mine = result.checkpoint.get_model({LOADS}('m'))",
+        f"def own():\n    model = {LOADS}('m')\n    mine = result.checkpoint.get_model(model)\n    return mine",
+    ],
+)
+def test_a_model_that_is_loaded_for_get_model_alone_gives_its_class(uses: str) -> None:
+    outcome = converted(TRAINED.format(load="pass", uses=uses))
+    assert f'mine = {LOADS}(os.path.join(checkpoint_dir, "checkpoint")' in outcome.text
+    assert outcome.text.count(LOADS) == 2
+    assert not outcome.lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        f"model = {LOADS}('m')\nmodel.cuda()\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m')\nmine = result.checkpoint.get_model(model)\nmodel.generate()",
+        f"model = other = {LOADS}('m')\nmine = result.checkpoint.get_model(model)\nprint(other)",
+        f"model = {LOADS}('m', torch_dtype='float16')\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m', **kw)\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m').cuda()\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m')\nmine = result.checkpoint.get_model(model, use_cache=False)",
+        "model = AutoModelForCausalLM.from_config(c)\nmine = result.checkpoint.get_model(model)",
+    ],
+)
+def test_a_model_that_may_be_another_one_by_then_is_left(uses: str) -> None:
+    outcome = converted(TRAINED.format(load="pass", uses=uses))
+    assert outcome.lines("RM601", Kind.MANUAL) and "checkpoint.get_model(model" in outcome.text
+
+
 LIGHTNING = """
 import ray
 import pytorch_lightning as pl

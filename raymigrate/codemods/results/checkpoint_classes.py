@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model, note_loaded_again
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import constructor_arguments, is_of_checkpoint
-from raymigrate.codemods.results.loaded_classes import LOADED, is_of_transformers, loaded_class
+from raymigrate.codemods.results.loaded_classes import LOADED, is_of_transformers, loaded_before, loaded_class
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
     before_statement,
@@ -24,6 +24,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     layout_after,
     opened,
 )
+from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import Code
@@ -175,6 +176,8 @@ def _load_by_class(context: Context, call: ast.Call, checkpoint: ast.expr, place
     """`checkpoint.get_model(Class)` becomes `Class.from_pretrained(folder)`."""
     edit = context.plan.call(call)
     edit.function = Code("$cls.from_pretrained", {"cls": loaded})
+    if loaded_before(context.module, call, "get_model") is loaded:
+        drop_definition(context, call.args[0] if call.args else call.keywords[0].value)
     edit.set_first(files_in(context, call, place, opened(context, call, checkpoint)))
     if not MODEL.fullmatch(f"{context.module.qualified(loaded)}.from_pretrained"):
         return

@@ -5,9 +5,14 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import is_method_call, reads, sources
 from raymigrate.facts.values.arguments import is_call_by_name
 
+# Arguments of from_pretrained() after which the model is what its class makes of the folder that it was trained to.
+KEEPS_MODEL = {
+    *("pretrained_model_name_or_path", "cache_dir", "revision", "token", "use_auth_token", "local_files_only"),
+    *("num_labels", "id2label", "label2id", "problem_type", "ignore_mismatched_sizes"),
+}
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 
 
@@ -26,9 +31,38 @@ def loaded_class(module: Module, call: ast.Call, method: str) -> ast.expr | None
         return None
     if isinstance(module.definition(given), ast.ClassDef):
         return given
+    if (made := loaded_before(module, call, method)) is not None:
+        return made
     name = module.qualified(given) or ""
     is_class = name.rpartition(".")[2][:1].isupper() or _is_class_of_object(given)
     return given if is_class or (method == "get_tokenizer" and _is_plain(given)) else None
+
+
+def loaded_before(module: Module, call: ast.Call, method: str) -> ast.expr | None:
+    """The class of a model that is loaded for get_model() alone, which put the trained weights in the place of others.
+
+    Ray called load_state_dict() of the model, and gave it back (2.6.3 train/huggingface/transformers/
+    transformers_checkpoint.py): loaded by its class it is the same, where nothing else reads or has changed the first.
+
+    Args:
+        module: The module.
+        call: The call of the method.
+        method: The name of the method.
+    """
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if method != "get_model" or len(given) != 1:
+        return None
+    loads = module.value(given[0])
+    if not isinstance(loads, ast.Call) or not is_method_call(loads, "from_pretrained"):
+        return None
+    if isinstance(given[0], ast.Name) and (module.name_of(loads) is None or reads(module, given[0]) != given):
+        return None
+    owner = loads.func.value  # type: ignore[attr-defined]
+    is_class = isinstance(owner, ast.Name) and (module.qualified(owner) or "").startswith("transformers.")
+    scope = module.bound_in(owner)
+    is_same = scope is not None and module.scope_of[call].find(owner.id) is scope and module.is_bound_once(owner)
+    is_plain = len(loads.args) <= 1 and all(keyword.arg in KEEPS_MODEL for keyword in loads.keywords)
+    return owner if is_class and is_same and is_plain else None
 
 
 def _is_class_of_object(given: ast.expr) -> bool:
