@@ -57,12 +57,14 @@ def loaded_before(module: Module, call: ast.Call, method: str) -> ast.expr | Non
         return None
     if isinstance(given[0], ast.Name) and (module.name_of(loads) is None or reads(module, given[0]) != given):
         return None
-    owner = loads.func.value  # type: ignore[attr-defined]
-    is_class = isinstance(owner, ast.Name) and (module.qualified(owner) or "").startswith("transformers.")
+    assert isinstance(loads.func, ast.Attribute)
+    owner = loads.func.value
     scope = module.bound_in(owner)
+    if not isinstance(owner, ast.Name) or not (module.qualified(owner) or "").startswith("transformers."):
+        return None
     is_same = scope is not None and module.scope_of[call].find(owner.id) is scope and module.is_bound_once(owner)
     is_plain = len(loads.args) <= 1 and all(keyword.arg in KEEPS_MODEL for keyword in loads.keywords)
-    return owner if is_class and is_same and is_plain else None
+    return owner if is_same and is_plain else None
 
 
 def _is_class_of_object(given: ast.expr) -> bool:
