@@ -12,10 +12,11 @@ from raymigrate.facts.ray_train.results import (
     CHECKPOINTS,
     is_any_checkpoint,
     is_called_checkpoint,
+    layout_of_source,
     made_by_script,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_none, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -98,12 +99,18 @@ def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
-    """Whether a checkpoint, or several with it, is handed in, or made of a path that is, or that is written out."""
+    """Whether a checkpoint, or several with it, is handed in, or made of a path that is, or that is written out.
+
+    On other ways it may be that of a run of this file, as where a class has fit() and load(folder); or None.
+    """
     if isinstance(module.definition(checkpoint), ast.arg) or is_declared_item(module, checkpoint, CHECKPOINTS):
         return True
-    made_in = sources(module, checkpoint)
+    made_in = [made for made in sources(module, checkpoint) if not is_none(made)]
     return bool(made_in) and all(
-        _is_made_elsewhere(module, made) or is_item_of(Source(module, made), _is_made_elsewhere) for made in made_in
+        _is_made_elsewhere(module, made)
+        or is_item_of(Source(module, made), _is_made_elsewhere)
+        or layout_of_source(module, made) is not None
+        for made in made_in
     )
 
 
