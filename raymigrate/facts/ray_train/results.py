@@ -261,7 +261,7 @@ def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHEC
 
 
 def layout(module: Module, node: ast.expr) -> Layout | None:
-    """Where the files lie in a checkpoint of a Transformers model, on the ways on which it is not None; None: unknown."""
+    """Where the files lie in a checkpoint of a Transformers model, where it is not None; None where that is unknown."""
     if isinstance(definition := module.definition(node), ast.arg) and definition.annotation is not None:
         if module.qualified(definition.annotation) in CHECKPOINT_CLASSES:
             return Layout.UNKNOWN
