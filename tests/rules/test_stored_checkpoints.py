@@ -70,6 +70,28 @@ def test_one_that_may_be_loaded_from_a_folder_is_looked_for_at_either_place(name
     assert COPIED.format(folder="transformers_dir(checkpoint_dir)") in outcome.text
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "def __init__(self, checkpoint: Optional[Checkpoint] = None):\n        self.checkpoint = checkpoint",
+        "def keep(self, ckpt):\n        self.checkpoint = ckpt",
+        "def __init__(self, ckpt=None):\n        self.checkpoint = ckpt\n\n"
+        "    @classmethod\n    def load(cls, path):\n        return cls(Checkpoint.from_directory(path))",
+    ],
+)
+@pytest.mark.parametrize("kept", [KEPT, "pass"])
+def test_one_that_a_method_may_be_given_is_looked_for_at_either_place(start: str, kept: str) -> None:
+    outcome = converted(RUN + CLASS.format(start=start, kept=kept))
+    assert len(outcome.lines("RM602", Kind.CONVERTED)) == 2
+    assert WEIGHTS.format(folder="transformers_dir(folder)") in outcome.text
+
+
+def test_what_a_method_is_given_is_left_beside_another_trainer() -> None:
+    other = "\n\nfrom ray.train.torch import TorchTrainer\n\nTorchTrainer(print).fit()\n"
+    start = "def keep(self, ckpt):\n        self.checkpoint = ckpt"
+    assert not converted(RUN + CLASS.format(start=start, kept="pass") + other).lines("RM602", Kind.CONVERTED)
+
+
 def test_a_name_that_is_none_before_a_loop_is_followed() -> None:
     loop = "\nbest = None\nfor ds in ():\n    best = run(ds).checkpoint\nwith best.as_directory() as folder:\n    "
     outcome = converted(RUN + loop + WEIGHTS.format(folder="folder"))

@@ -69,7 +69,8 @@ def _is_copied_for_others(module: Module, read: ast.Attribute) -> bool:
     """
     call = module.parent_of[read]
     copies = read.attr == "to_directory" and isinstance(call, ast.Call) and bool(call.args or call.keywords)
-    return copies and any(module.references_within(*LEGACY_CHECKPOINTS)) and _names_transformers(module)
+    is_legacy = copies and any(module.references_within(*LEGACY_CHECKPOINTS, *TRANSFORMERS_TRAINERS))
+    return is_legacy and _names_transformers(module)
 
 
 def _names_file(module: Module, folder: ast.AST) -> bool:
@@ -107,7 +108,8 @@ def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
         return True
     made_in = [made for made in sources(module, checkpoint) if not is_none(made)]
     return bool(made_in) and all(
-        _is_made_elsewhere(module, made)
+        isinstance(module.definition(made), ast.arg)  # which an attribute keeps
+        or _is_made_elsewhere(module, made)
         or is_item_of(Source(module, made), _is_made_elsewhere)
         or layout_of_source(module, made) is not None
         for made in made_in
