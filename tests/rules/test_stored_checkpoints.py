@@ -86,6 +86,22 @@ def test_one_that_a_method_may_be_given_is_looked_for_at_either_place(start: str
     assert WEIGHTS.format(folder="transformers_dir(folder)") in outcome.text
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def load(ds, result=None):\n    result = result or run(ds)\n    with result.checkpoint",
+        "class Of:\n    def __init__(self, result: Optional[Result] = None):\n        self.result = result\n\n"
+        "    def fit(self, ds):\n        self.result = run(ds)\n\n"
+        "    def load(self):\n        with self.result.checkpoint",
+    ],
+)
+def test_a_result_that_may_be_given_has_them_at_either_place(code: str) -> None:
+    block = f"{code}.as_directory() as folder:\n            return {WEIGHTS.format(folder='folder')}\n"
+    outcome = converted(f"{RUN.replace('Checkpoint,', 'Checkpoint, Result,')}\n\n{block}")
+    assert len(outcome.lines("RM602")) == 1
+    assert WEIGHTS.format(folder="transformers_dir(folder)") in outcome.text
+
+
 def test_what_a_method_is_given_is_left_beside_another_trainer() -> None:
     other = "\n\nfrom ray.train.torch import TorchTrainer\n\nTorchTrainer(print).fit()\n"
     start = "def keep(self, ckpt):\n        self.checkpoint = ckpt"

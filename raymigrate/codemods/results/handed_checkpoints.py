@@ -14,6 +14,7 @@ from raymigrate.facts.ray_train.results import (
     is_called_checkpoint,
     layout_of_source,
     made_by_script,
+    trainers_of,
 )
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_none, sources
@@ -126,8 +127,17 @@ def _is_of_handed_result(module: Module, checkpoint: ast.expr) -> bool:
         read, name = checkpoint, "checkpoint"
     if not isinstance(read, ast.Attribute) or read.attr != name:
         return False
-    results = [module.definition(result) for result in sources(module, read.value)]
-    return bool(results) and all(isinstance(each, ast.arg) and each.arg not in ("self", "cls") for each in results)
+    results = [result for result in sources(module, read.value) if not is_none(result)]
+    return bool(results) and all(_is_handed_result(module, each) for each in results)
+
+
+def _is_handed_result(module: Module, result: ast.expr) -> bool:
+    """Whether a result is a parameter, or that of a Transformers trainer: `result = result or trainer.fit()`."""
+    given = module.definition(result)
+    if isinstance(given, ast.arg):
+        return given.arg not in ("self", "cls")
+    trainers = trainers_of(module, result)
+    return bool(trainers) and trainers <= TRANSFORMERS_TRAINERS
 
 
 def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:
