@@ -1,15 +1,13 @@
 """RM701, for the two switches of pipelines that find entities, which became one choice."""
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
+from raymigrate.codemods.libraries.pipeline_calls import calls_pipeline
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import PIPELINES
-from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, sources, written
+from raymigrate.facts.values import called_name, written
 
 CLASSES = tuple(f"transformers.{module}TokenClassificationPipeline" for module in ("", "pipelines."))
 GROUPED, SUBWORDS, NEW = "grouped_entities", "ignore_subwords", "aggregation_strategy"
@@ -25,22 +23,11 @@ def grouped_entities(context: Context) -> None:
     """
     for call in dict.fromkeys(call for call, _ in context.module.keywords(GROUPED, SUBWORDS)):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in (GROUPED, SUBWORDS)}
-        if any(_makes_pipeline(context.module, made) for made in _called(context.module, call)):
+        if calls_pipeline(context.module, call, CLASSES):
             _change(context, call, list(given.values()))
         elif called_name(context.module, call).startswith("ray."):
             for keyword in given.values():
                 _tell(context, keyword)
-
-
-def _called(module: Module, call: ast.Call) -> Iterator[ast.AST]:
-    """The call itself, or those that made the pipeline that it calls."""
-    yield call
-    if module.qualified(call.func) is None:
-        yield from sources(module, call.func)
-
-
-def _makes_pipeline(module: Module, made: ast.AST) -> bool:
-    return called_name(module, made) in (*PIPELINES, *CLASSES)
 
 
 def _change(context: Context, call: ast.Call, given: list[ast.keyword]) -> None:

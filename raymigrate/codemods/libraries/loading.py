@@ -14,10 +14,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import NAMESPACES, RM715, SCRIPTS
+from raymigrate.codemods.libraries.pipeline_calls import calls_pipeline
 from raymigrate.codemods.libraries.settled_names import LOADERS
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
-from raymigrate.facts.values import argument, constants, keyword_argument
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, called_name, constants, is_method_call, keyword_argument
 
 RM717 = Rule(
     "RM717",
@@ -36,7 +38,11 @@ RM724 = Rule(
 )
 
 GONE_FROM_HUB = ("Repository", "HfFolder", "cached_download")
+NO_SCORES = "return_all_scores has no effect today: only the best label comes back"
 ALL_SCORES = "Give top_k=None, which sorts by score."
+ALL_SCORES_OF_CALL = f"{ALL_SCORES} The scores of a single text then come back by themselves, not in a list of one."
+CLASSIFIER = "TextClassificationPipeline"
+CLASSIFIERS = tuple(f"transformers.{module}{CLASSIFIER}" for module in ("", "pipelines."))
 GENERATES = "Call model.generate() and the tokenizer yourself."
 OF_AN_IMAGE = (
     "Call the model and its processor yourself: a classifier gives the logits of the answers, a model that writes has"
@@ -100,10 +106,34 @@ def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
     for call in context.module.calls(*PIPELINES):
         _tell_tasks(context, call)
-        for keyword in call.keywords:
-            if keyword.arg == "return_all_scores" and context.module.constant(keyword.value) is not False:
-                message = "return_all_scores has no effect today: only the best label comes back."
-                context.manual(RM724, keyword, message, ALL_SCORES)
+
+
+@codemod("return_all_scores", phase=Phase.LIBRARIES)
+def all_scores(context: Context) -> None:
+    """Reports return_all_scores= where a pipeline is made or called, also by a predictor of Ray."""
+    module = context.module
+    for call, keyword in module.keywords("return_all_scores"):
+        if module.constant(keyword.value) in (False, None):
+            continue
+        makes = called_name(module, call) in PIPELINES or called_name(module, call) in CLASSIFIERS
+        if makes or _goes_to_predictor(module, call):
+            context.manual(RM724, keyword, f"{NO_SCORES}.", ALL_SCORES)
+        elif calls_pipeline(module, call, CLASSIFIERS):
+            context.manual(RM724, keyword, f"{NO_SCORES}.", ALL_SCORES_OF_CALL)
+        elif _is_unseen(module, call):
+            context.manual(RM724, keyword, f"If this is a pipeline of transformers: {NO_SCORES}.", ALL_SCORES_OF_CALL)
+
+
+def _goes_to_predictor(module: Module, call: ast.Call) -> bool:
+    """Whether a predictor of Ray gets the arguments, for the pipeline that it makes or calls."""
+    made = module.origins(call.func.value) if is_method_call(call, "predict") else []
+    return any(name.startswith("ray.") for name in (called_name(module, call), *(called_name(*one) for one in made)))
+
+
+def _is_unseen(module: Module, call: ast.Call) -> bool:
+    """Whether what is called is none of the project's functions and classes, which do as they like with arguments."""
+    is_known = module.qualified(call.func) is not None or module.elsewhere(call.func) is not None
+    return not is_known and not isinstance(module.definition(call.func), (ast.FunctionDef, ast.ClassDef))
 
 
 @codemod("log_model", "save_model", phase=Phase.LIBRARIES)

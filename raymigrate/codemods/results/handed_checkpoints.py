@@ -12,10 +12,12 @@ from raymigrate.facts.ray_train.results import (
     CHECKPOINTS,
     is_any_checkpoint,
     is_called_checkpoint,
+    layout_of_source,
     made_by_script,
+    trainers_of,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_none, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -68,7 +70,8 @@ def _is_copied_for_others(module: Module, read: ast.Attribute) -> bool:
     """
     call = module.parent_of[read]
     copies = read.attr == "to_directory" and isinstance(call, ast.Call) and bool(call.args or call.keywords)
-    return copies and any(module.references_within(*LEGACY_CHECKPOINTS)) and _names_transformers(module)
+    is_legacy = copies and any(module.references_within(*LEGACY_CHECKPOINTS, *TRANSFORMERS_TRAINERS))
+    return is_legacy and _names_transformers(module)
 
 
 def _names_file(module: Module, folder: ast.AST) -> bool:
@@ -98,12 +101,19 @@ def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
-    """Whether a checkpoint, or several with it, is handed in, or made of a path that is, or that is written out."""
+    """Whether a checkpoint, or several with it, is handed in, or made of a path that is, or that is written out.
+
+    On other ways it may be that of a run of this file, as where a class has fit() and load(folder); or None.
+    """
     if isinstance(module.definition(checkpoint), ast.arg) or is_declared_item(module, checkpoint, CHECKPOINTS):
         return True
-    made_in = sources(module, checkpoint)
+    made_in = [made for made in sources(module, checkpoint) if not is_none(made)]
     return bool(made_in) and all(
-        _is_made_elsewhere(module, made) or is_item_of(Source(module, made), _is_made_elsewhere) for made in made_in
+        isinstance(module.definition(made), ast.arg)  # which an attribute keeps
+        or _is_made_elsewhere(module, made)
+        or is_item_of(Source(module, made), _is_made_elsewhere)
+        or layout_of_source(module, made) is not None
+        for made in made_in
     )
 
 
@@ -117,8 +127,17 @@ def _is_of_handed_result(module: Module, checkpoint: ast.expr) -> bool:
         read, name = checkpoint, "checkpoint"
     if not isinstance(read, ast.Attribute) or read.attr != name:
         return False
-    results = [module.definition(result) for result in sources(module, read.value)]
-    return bool(results) and all(isinstance(each, ast.arg) and each.arg not in ("self", "cls") for each in results)
+    results = [result for result in sources(module, read.value) if not is_none(result)]
+    return bool(results) and all(_is_handed_result(module, each) for each in results)
+
+
+def _is_handed_result(module: Module, result: ast.expr) -> bool:
+    """Whether a result is a parameter, or that of a Transformers trainer: `result = result or trainer.fit()`."""
+    given = module.definition(result)
+    if isinstance(given, ast.arg):
+        return given.arg not in ("self", "cls")
+    trainers = trainers_of(module, result)
+    return bool(trainers) and trainers <= TRANSFORMERS_TRAINERS
 
 
 def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:

@@ -6,6 +6,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import EITHER, RM602, readers
+from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.hugging_face.model_folders import leads_to_model
 from raymigrate.facts.ray_train.checkpoint_folders import name_of_folder
@@ -27,7 +28,7 @@ def mixed_checkpoints(context: Context) -> None:
     module = context.module
     for read in module.attributes(*METHODS):
         is_open = _loads_model(module, read) and layout_after(context, read.value) is None
-        if is_open and _is_mixed(module, read.value):
+        if is_open and _is_mixed(module, read.value) and not is_handed_a_model(module, read):
             context.manual(RM602, read, MESSAGE, EITHER)
 
 

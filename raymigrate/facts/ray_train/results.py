@@ -128,8 +128,9 @@ def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, s
 
 
 def is_checkpoint(module: Module, node: ast.expr) -> bool:
-    """Whether a value is a checkpoint of a trainer's result."""
-    return all(_is_of_result(module, source) for source in sources(module, node))
+    """Whether a value is a checkpoint of a trainer's result; None, before the first run, does not count."""
+    found = _but_none(module, node)
+    return bool(found) and all(_is_of_result(module, source) for source in found)
 
 
 @kept
@@ -138,13 +139,14 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
         return is_declared(module, node, CHECKPOINTS + CHECKPOINT_CLASSES)
+    found = _but_none(module, node)
     known = all(
         _is_known_checkpoint(module, one)
         or _is_given_one(module, one)
         or is_item_of(Source(module, one), _is_known_checkpoint)
-        for one in sources(module, node)
+        for one in found
     )
-    return known or is_declared(module, node, CHECKPOINTS)
+    return (bool(found) and known) or is_declared(module, node, CHECKPOINTS)
 
 
 def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
@@ -259,12 +261,12 @@ def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHEC
 
 
 def layout(module: Module, node: ast.expr) -> Layout | None:
-    """Where the files lie in a checkpoint of a Transformers model; None where a value is not known to be one."""
+    """Where the files lie in a checkpoint of a Transformers model, where it is not None; None where that is unknown."""
     if isinstance(definition := module.definition(node), ast.arg) and definition.annotation is not None:
         if module.qualified(definition.annotation) in CHECKPOINT_CLASSES:
             return Layout.UNKNOWN
-    found = {_layout_of_source(module, source) for source in _sources(module, node)}
-    if None in found:
+    found = {layout_of_source(module, source) for source in _sources(module, node) if not is_none(source)}
+    if None in found or not found:
         return None
     return found.pop() if len(found) == 1 else Layout.UNKNOWN
 
@@ -283,7 +285,8 @@ def _sources(module: Module, node: ast.expr) -> list[ast.expr]:
     return sources(module, node)
 
 
-def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
+def layout_of_source(module: Module, node: ast.expr) -> Layout | None:
+    """`layout` of one of the expressions that a value may come from."""
     method = class_method(module, node)
     if method == "from_checkpoint" and isinstance(node, ast.Call) and node.args:
         given = node.args[0]
