@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.syntax.known_tests import ways_of
 from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS, Binding, Scope
 
@@ -229,9 +230,9 @@ class Search:
         """Bindings that a statement with some of them leaves behind, and whether it always leaves one."""
         inside = self._inside([statement])
         if isinstance(statement, ast.If):
-            ways = [self._block(statement.body), self._block(statement.orelse)]
-            tested = self._inside([statement.test])
-            return [*ways[0][0], *ways[1][0], *tested], all(certain for _, certain in ways)
+            ways = [self._block(block) for block in ways_of(statement)[0]]
+            found = [binding for bound, _ in ways for binding in bound]
+            return [*found, *self._inside([statement.test])], all(certain for _, certain in ways)
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             found, certain = self._block(statement.body)
             heads = self._in_heads(statement)
