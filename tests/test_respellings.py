@@ -110,3 +110,15 @@ def test_a_dotted_import_beside_one_in_a_try_binds_its_first_part() -> None:
     other = "from contextlib import suppress\nwith suppress(ImportError):\n    import ray.ml\n"
     found = convert(f"try:\n    import ray\nexcept ImportError:\n    ray = None\n{other}print(ray)\n").findings
     assert [finding.code for finding in found] == ["RM692"]
+
+
+def test_the_first_parameter_of_a_static_method_is_what_it_is_annotated_as() -> None:
+    script = (FIXTURES / "ray_air" / "conditional_dict_checkpoint" / "before.py").read_text()
+    function = "def describe(checkpoint: Checkpoint):\n    return sorted(checkpoint.to_dict())\n"
+    method = "class Kept:\n    @staticmethod\n" + "".join(f"    {line}\n" for line in function.splitlines())
+    assert function in script
+    text = convert(
+        script.replace("describe(", "Kept.describe(").replace(f"{function[:4]}Kept.{function[4:]}", method)
+    ).after
+    assert text is not None
+    assert "return sorted(load_checkpoint(checkpoint))" in text
