@@ -107,6 +107,18 @@ def test_a_dict_is_seen_wherever_it_was_made(body: str) -> None:
     assert "(split)" in outcome.text
 
 
+def test_a_dict_that_gets_its_name_in_the_call_is_told() -> None:
+    outcome = converted(
+        f'{HEAD}data = ray.data.from_huggingface((raw := load_dataset("org/data")))\nprint(raw, data)\n'
+    )
+    assert outcome.lines("RM505", Kind.MANUAL) == [3]  # a comprehension cannot hold the walrus
+
+
+def test_a_dict_whose_name_is_given_by_a_walrus_is_seen() -> None:
+    made = 'print(raw := load_dataset("org/data"))\n(splits := ray.data.from_huggingface(raw))["train"].show()\n'
+    assert "{name: ray.data.from_huggingface(split)" in converted(HEAD + made).text
+
+
 @pytest.mark.parametrize("body", IN_ONE_CASE.values(), ids=IN_ONE_CASE)
 def test_what_may_be_a_dict_is_told(body: str) -> None:
     outcome = converted(HEAD + dedent(body))

@@ -65,6 +65,12 @@ def test_what_is_no_generation_parameter_of_a_model_stays(use: str) -> None:
     assert not any(code == "RM755" for code, _, _ in outcome.findings)
 
 
+def test_the_parentheses_of_a_model_that_gets_its_name_there_stay() -> None:
+    made = T5.replace("model = ", "").strip()
+    outcome = converted(f"{LEGACY}(model := {made}).config.num_beams = 4\nprint(model)\n")
+    assert f"(model := {made}).generation_config.num_beams = 4" in outcome.text
+
+
 def test_a_model_that_is_moved_is_the_same_model() -> None:
     outcome = converted(LEGACY + T5.strip() + '.to("cuda")\nmodel.config.num_beams = 4')
     assert outcome.lines("RM755", Kind.CONVERTED) == [5]

@@ -55,3 +55,41 @@ def test_other_functions_stay(parameters: str) -> None:
 def test_a_script_without_ray_air_was_written_for_the_ray_of_today() -> None:
     script = SCRIPT.format(parameters="config=None", given="loop", other="").replace("ray.air.config", "ray.train")
     assert converted(script).findings == []
+
+
+OF_METHODS = """\
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+
+class Job:
+{method}
+        args = TrainingArguments("out", report_to="none")
+        Trainer(model=AutoModelForSequenceClassification.from_pretrained("bert"), args=args).train()
+
+
+AccelerateTrainer({given}, train_loop_config={{"lr": 1}}, scaling_config=ScalingConfig(2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        ("    @staticmethod\n    def loop(config=None):", "Job.loop"),
+        ("    @classmethod\n    def loop(cls, config=None):", "Job.loop"),
+        ("    def loop(self, config=None):", "Job().loop"),
+    ],
+)
+def test_a_loop_that_is_a_method_gets_its_config_and_keeps_its_loss(method: str, given: str) -> None:
+    text = converted(OF_METHODS.format(method=method, given=given)).text
+    assert f"lambda config: {given}(config)" in text
+    assert "average_tokens_across_devices=False" in text
+
+
+def test_a_partial_that_fills_the_config_is_left() -> None:
+    head = "from functools import partial"
+    found = outcome("config=None", given="partial(loop, {'lr': 2})", other=head)
+    assert not found.lines("RM204")
+    found = outcome("config=None", given="filled", other=f"{head}\n\nfilled = partial(loop, {{'lr': 2}})")
+    assert not found.lines("RM204")

@@ -44,6 +44,14 @@ def test_an_object_that_saves_the_model_gets_it_without_its_wrapper(method: str,
     assert "import accelerate\n" in text
 
 
+@pytest.mark.parametrize("call", ["save(1, {})", "save(step=1, model={})"])
+def test_a_function_that_another_one_made_saves_in_the_main_process_alone(call: str) -> None:
+    made = f"def saver():\n    def save(step, model):\n{SAVES}\n    return save\n\n\nsave = saver()\n\n"
+    text = accelerated(made, LOOP, call.format("model") + "\n").text
+    assert call.format(BARE) in text
+    assert "        accelerate.utils.save(model.state_dict(), 'a.pt')\n" in text
+
+
 def test_what_reaches_into_the_model_without_saving_gets_it_so_too() -> None:
     method = "    def best(self, model):\n        self.weights = model.state_dict()\n"
     text = kept(method, "Keeper().best(model)\n")

@@ -38,6 +38,10 @@ def converted(tmp_path: Path, script: str, **files: str) -> str:
         'subprocess.run(["zip", "-r", "out.zip", "results/"], check=True)',
         'subprocess.run("zip -r out.zip results/", shell=True)',
         'AutoModel.from_pretrained("results/checkpoint-1000").push_to_hub("me/x")',
+        'trainer.save_metrics("eval", trainer.evaluate())',  # a file in output_dir
+        'trainer.save_metrics(split="eval", metrics=trainer.evaluate())',
+        'trainer.create_model_card("en")',
+        "trainer.save_model(None)",
     ],
 )
 def test_a_folder_that_the_script_reads_again_is_absolute(line: str, tmp_path: Path) -> None:
@@ -52,6 +56,8 @@ def test_a_folder_that_the_script_reads_again_is_absolute(line: str, tmp_path: P
         'print("the results of the run")',
         'print("more is below results/")',
         'trainer.save_model("results/final")',
+        'trainer.save_model(output_dir="results/final")',
+        'trainer.log_metrics("eval", trainer.evaluate())',
         'os.system("tar czf old-results.tgz my/results")',
         'os.system("ls results.d")',
     ],

@@ -20,7 +20,7 @@ from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type, name_quoted_types
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
-from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.functions import is_static, parameters
 from raymigrate.facts.syntax.guards import expecting
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.error_texts import gone_names
@@ -130,9 +130,15 @@ def _require_config(context: Context, call: TrainerCall) -> None:
     function = call.imported.function if call.imported is not None else call.function
     if is_wrapped(context, call):
         return
-    if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
+    if not isinstance(function, ast.FunctionDef) and len(call.functions) == 1 and _is_bare(context, call):
+        function = call.functions[0]
+    if not isinstance(function, ast.FunctionDef) or not function.args.defaults:
         return
-    name = parameters(function)[0].arg
+    is_method = call.imported is None and isinstance(context.module.parent_of[function], ast.ClassDef)
+    taken = parameters(function)[int(is_method and not is_static(function)) :]
+    if len(taken) != 1:
+        return
+    name = taken[0].arg
     message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51; now with it."
     if not context.converts(RM204, function if call.imported is None else call.node, message):
         return
@@ -148,6 +154,12 @@ def _require_config(context: Context, call: TrainerCall) -> None:
             edit.set_first(source)
         else:
             edit.set(FIRST, source)
+
+
+def _is_bare(context: Context, call: TrainerCall) -> bool:
+    """Whether a trainer is given a method or a function as it is: partial() may fill the place of the config."""
+    found = context.module.origins(call.arguments[FIRST])
+    return all(isinstance(source.node, (ast.Name, ast.Attribute)) for source in found)
 
 
 def _convert_datasets(context: Context, call: TrainerCall) -> None:

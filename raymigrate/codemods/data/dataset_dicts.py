@@ -48,7 +48,8 @@ def dataset_dicts(context: Context) -> None:
                 context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
             continue
         is_mixed = any(cases) and not is_sure
-        if len(call.args) + len(call.keywords) != 1 or (is_mixed and not isinstance(given, ast.Name)):
+        binds = any(isinstance(part, ast.NamedExpr) for part in ast.walk(given))  # which no loop of a comprehension may
+        if binds or len(call.args) + len(call.keywords) != 1 or (is_mixed and not isinstance(given, ast.Name)):
             where = f"Where this is a DatasetDict: {RAISES}" if is_mixed else RAISES
             context.manual(RM505, call, f"{where}.")
         elif context.converts(RM505, call, f"{RAISES}; now called for each split."):

@@ -88,7 +88,7 @@ def generation_attributes(context: Context) -> None:
         is_here = config is node.value  # else by a name that the config has: others may read that
         if is_here and not in_text and generates(names):
             if context.converts(RM755, node, f"{message}; now of its generation_config."):
-                context.plan.replace(config, f"{module.source(config.value)}.generation_config")
+                context.plan.replace(config, "$model.generation_config", model=config.value)
         elif names and all(names):
             context.manual(RM755, node, f"{message}.")
         elif any(names) or ("transformers" in module.text and may_be_model(module, config.value)):

@@ -8,6 +8,7 @@ from raymigrate.codemods.shared.already_there import helper_there
 from raymigrate.edits.import_runs import root_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.syntax.import_places import is_seen
 from raymigrate.facts.syntax.module import Module
 
 TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the legacy one
@@ -81,7 +82,8 @@ def add_once(context: Context, helper: Helper, user: ast.AST, near: ast.stmt | N
         there = helper_there(module, helper, [user])
         if there is not None:
             return there
-        name, source = take(context, helper, near)
+        is_near = near is not None and is_seen(module, near, place)  # else in a function, while the helper is in none
+        name, source = take(context, helper, near if is_near else None)
         code = Code(source) if source else None
     else:
         name, earlier, code = known

@@ -63,7 +63,9 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     if not context.current_transformers:
         return
     module = context.module
-    inside = calls_in(module, call.function, *TRAINING_ARGUMENTS)
+    loops = call.functions if function is None else []  # methods too
+    places = dict.fromkeys([call.function, *loops])
+    inside = [*dict.fromkeys(made for place in places for made in calls_in(module, place, *TRAINING_ARGUMENTS))]
     for arguments in inside:
         average_on_each_worker(context, arguments)
     if (

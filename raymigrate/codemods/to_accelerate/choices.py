@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import MAKER, number_in
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.facts.projects.environment import OF_PROCESSES, variable_read
 from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.syntax.known_tests import truth_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import all_arguments, argument, is_call_by_name, last_name
@@ -51,7 +52,7 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset
         node: The condition, or a part of it.
         seen: The names that led here.
     """
-    if node in seen or isinstance(node, ast.Constant) or OF_RANKS.search(ast.unparse(node)):
+    if node in seen or truth_of(node) is not None or OF_RANKS.search(ast.unparse(node)):
         return None
     called = node.func if isinstance(node, ast.Call) else node
     if f"{module.qualified(called) or ''}.".startswith(MACHINE):

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
@@ -71,7 +72,7 @@ class Receivers(Side):
         uses = [
             (module, use)
             for module, method in self._methods(call)
-            for use in _uses(module, method, parameter_for(method, call, model, not is_static(method)))
+            for use in _uses(module, method, parameter_for(method, call, model, _is_bound(module, method)))
         ]
         if not any(_is_reached(module, use) for module, use in uses):
             return
@@ -97,7 +98,12 @@ class Receivers(Side):
             methods = methods_of_object(self.module, call.func.value, call.func.attr)
             if methods:
                 return methods
-        return methods_of_object(self.module, call.func, "__call__") or []
+        objects = methods_of_object(self.module, call.func, "__call__")
+        return objects or [
+            (callee.module, callee.function)
+            for callee in callees(self.module, call.func)
+            if isinstance(callee.function, ast.FunctionDef) and _is_given_back(callee.module, callee.function)
+        ]
 
     def _save(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write what methods of other classes save, and move what was saved."""
@@ -134,11 +140,11 @@ class Receivers(Side):
         )
 
     def _is_in_method(self, node: ast.AST, access: Access) -> bool:
-        """Whether code stands in a method of a class other than the one that trains."""
+        """Whether code stands in a method of a class other than the one that trains, or in what a function gives."""
         function = self.module.function(node)
         if function is None or access.home.is_in_class(node) or access.order.holds(node):
             return False
-        return isinstance(self.module.parent_of[function], ast.ClassDef)
+        return isinstance(self.module.parent_of[function], ast.ClassDef) or _is_given_back(self.module, function)
 
     def _tell_of_other_files(self, changes: Changes, access: Access) -> None:
         """Tells of functions and classes of other files that save: every process would."""
@@ -187,6 +193,17 @@ class Receivers(Side):
             names = [self.module.qualified(node.func) for node in made if isinstance(node, ast.Call)]
             if names and all((name or "").startswith("torch.jit.") for name in names):
                 yield call
+
+
+def _is_given_back(module: Module, function: ast.AST) -> bool:
+    """Whether a function is what another one makes and returns: `save` of `save = make_saver(path)`."""
+    uses = module.uses_of(function) if module.function(function) is not None else []
+    return any(isinstance(module.parent_of[use], ast.Return) for use in uses)
+
+
+def _is_bound(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function gets its object in front of what it is called with."""
+    return isinstance(module.parent_of[function], ast.ClassDef) and not is_static(function)
 
 
 def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast.expr]:

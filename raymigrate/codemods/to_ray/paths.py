@@ -24,7 +24,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
 from raymigrate.facts.syntax.nodes import Assignment, is_assignment
-from raymigrate.facts.values import argument, called_name, is_call_by_name
+from raymigrate.facts.values import argument, called_name, is_call_by_name, is_none
 
 RM805 = Rule(
     "RM805",
@@ -76,7 +76,8 @@ LOADERS = (".from_pretrained", "transformers.pipeline")
 JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
 ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
-KEEPS = ("save_model", "_save", "save_state", "save_metrics", "log_metrics", "create_model_card")
+KEEPS = ("save_state", "save_metrics", "create_model_card")  # of a Trainer: they write to its folder, whatever they get
+SAVES = ("save_model", "_save")  # so do these, where they are given no other folder
 
 
 def make_paths_absolute(context: Context, outline: Outline) -> bool:
@@ -199,8 +200,10 @@ class _Paths:
 
     def _uses_folder(self, call: ast.Call) -> bool:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else called_name(self.module, call)
-        if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
-            return True
+        folder = argument(call, 0, "output_dir") if name in SAVES else None
+        if name in (*KEEPS, *SAVES) and (folder is None or is_none(folder)):
+            if is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
+                return True
         given = argument(call, 0, "resume_from_checkpoint") if name == "train" else None
         resumes = given is not None and not (isinstance(given, ast.Constant) and given.value in (None, False))
         return resumes or name.endswith("get_last_checkpoint")

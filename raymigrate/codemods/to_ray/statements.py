@@ -48,6 +48,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
+from raymigrate.facts.syntax.optional_imports import is_tried_import
 from raymigrate.facts.syntax.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
@@ -169,6 +170,9 @@ class Roles:
         if isinstance(step, (ast.Import, ast.ImportFrom)) or stands_for_cell(step):
             if stands_for_cell(step) or not self.script.is_in_main(step):
                 self.of[step] = Role.DEFINITION
+            return
+        if is_tried_import(step) and not self.script.is_in_main(step):
+            self.of[step] = Role.DEFINITION
             return
         if is_text(step):
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
 from raymigrate.facts.values.items import COPIES, looped_over
@@ -213,7 +214,9 @@ def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
     """The class whose method has a parameter as its `self`."""
     function = module.function(parameter)
     owner = module.parent_of.get(function) if function is not None else None
-    is_self = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args[:1] == [parameter]
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_static(function):
+        return None
+    is_self = function.args.args[:1] == [parameter]
     return Declared(module, owner) if is_self and isinstance(owner, ast.ClassDef) else None
 
 

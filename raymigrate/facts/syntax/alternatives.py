@@ -58,7 +58,11 @@ def kinds_of(handler: ast.ExceptHandler) -> list[str]:
 
 def goes_on(handler: ast.ExceptHandler) -> bool:
     """Whether code goes on after an error that a handler catches: it neither raises again nor ends the program."""
-    last = handler.body[-1]
+    return goes_on_after(handler.body[-1])
+
+
+def goes_on_after(last: ast.stmt) -> bool:
+    """Whether code goes on after a statement: it neither raises nor ends the program."""
     call = last.value if isinstance(last, ast.Expr) else None
     return not isinstance(last, ast.Raise) and not (isinstance(call, ast.Call) and ast.unparse(call.func) in EXITS)
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.functions import DefinitionNode, parameters
+from raymigrate.facts.syntax.known_tests import ways_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES, is_main_guard
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, DEFINITIONS, FIELDS, Binding, Scope, children
@@ -225,7 +226,12 @@ class _Run:
             self._expressions(node.test)
             if is_main_guard(node):
                 return self._block(node.body) and False
-            return self._branches(node.body, node.orelse, test=self._constant(node.test))
+            taken, never = ways_of(node)
+            for block in never:  # whose names are read too, and stay unbound
+                start = len(self._changes)
+                self._block(block)
+                self._taken_back(start)
+            return self._branches(*taken, test=None if never else self._constant(node.test))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self._expressions(node.iter, node.target)
             self._loop(node.body, node.orelse)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import goes_on
+from raymigrate.facts.syntax.known_tests import truth_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.scopes import Reference
@@ -220,6 +221,8 @@ def expecting(module: Module, node: ast.AST) -> list[ast.Call]:
 
 def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
     """Whether a condition tells versions apart, or asks for a name so that the branch is never taken today."""
+    if truth_of(test) is (not of_else):
+        return False  # it always runs: the `else` of `if TYPE_CHECKING`
     for part in ast.walk(test):
         if isinstance(part, ast.Name | ast.Attribute | ast.Call) and OF_VERSIONS.search(ast.unparse(part)):
             return True

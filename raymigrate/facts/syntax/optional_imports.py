@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
+from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, goes_on_after, kinds_of
 from raymigrate.facts.syntax.nodes import Nodes, is_assignment, is_negation, targets_of
-from raymigrate.facts.syntax.scopes import Binding, import_bindings
+from raymigrate.facts.syntax.scopes import DEFINITIONS, Binding, import_bindings
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.versions import LOWEST, read_version
 
 Block = Sequence[ast.stmt]
 Import = ast.Import | ast.ImportFrom
+IMPORTS = (ast.Import, ast.ImportFrom)
 STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
 OF_RAY = lazy_regex(r"""\bray\.__version__|(?:version|distribution)\(['"]ray['"]\)""")
 VERSION = lazy_regex(r"\d+(\.\d+)+")
@@ -210,6 +211,19 @@ def guarded_imports(nodes: Nodes) -> list[Import]:
     chosen = [branch.body for branch in nodes.of_type(ast.If) if _imports_on_condition(branch)]
     found = [statement for block in (*tried, *chosen) for statement in block if isinstance(statement, Import)]
     return sorted(found, key=lambda statement: statement.lineno)
+
+
+def is_tried_import(statement: ast.stmt) -> bool:
+    """Whether a statement is a `try` for imports alone, whose handlers end the program or bind something else."""
+    if not isinstance(statement, ast.Try) or not all(map(_catches, statement.handlers)):
+        return False
+    instead = [part for handler in statement.handlers for part in handler.body]
+    others = (*IMPORTS, ast.Assign, ast.AnnAssign, ast.Pass, ast.Raise, *DEFINITIONS)
+    return (
+        all(isinstance(part, IMPORTS) for part in statement.body)
+        and all(isinstance(part, others) or not goes_on_after(part) for part in instead)
+        and all(isinstance(part, IMPORTS) or _is_constant(part) for part in (*statement.orelse, *statement.finalbody))
+    )
 
 
 def _imports_on_condition(branch: ast.If) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.syntax.known_tests import ways_of
 from raymigrate.facts.syntax.nodes import LEAVES, blocks
-from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS, Binding, Scope
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, LOOPS, Binding, Scope, children
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -88,7 +89,6 @@ class Search:
         self.bindings = [binding for binding in every if not _is_declaration(module, binding.node)] or every
         self._order = {binding: number for number, binding in enumerate(self.bindings)}
         self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
-        self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
         self._last_line = max((getattr(binding.node, "lineno", 0) for binding in self.bindings), default=0)
         self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
@@ -157,7 +157,10 @@ class Search:
         if own:  # the target of the loop, the name of the handler, the parameter of the function
             return found + own, True
         if isinstance(parent, (ast.If, ast.While)):
-            found += self._inside([parent.test])  # by a walrus
+            tested = self._inside([parent.test])  # by a walrus
+            if any(map(self._is_sure, tested)):
+                return found + tested, True
+            found += tested
         if isinstance(parent, LOOPS):
             found += self._inside(parent.body)  # of the turn before
         return found, False
@@ -171,11 +174,11 @@ class Search:
     def _in_head(self, child: ast.AST, parent: ast.AST) -> list[Binding]:
         """Bindings that a part of an expression, or of the head of a statement, sees within that.
 
-        `f(x)` in `x = f(x)` sees none. Of those by `:=` in the same expression it is not asked which of them ran, nor
-        which patterns of a `match` bound a name before they failed.
+        `f(x)` in `x = f(x)` and in `(x := f(x))` sees none. Of those by `:=` in other parts of the expression it is not
+        asked which of them ran, nor which patterns of a `match` bound a name before they failed.
         """
-        if isinstance(parent, ast.While):
-            return self._inside(parent.body)
+        if isinstance(parent, ast.While):  # of the turn before
+            return self._inside([parent.test, *parent.body])
         if isinstance(parent, TRY):  # what a handler catches was raised somewhere in the body
             return self._inside(parent.body)
         if isinstance(parent, ast.Match):
@@ -183,9 +186,15 @@ class Search:
             return self._inside([parent.subject, *(case.pattern for case in before)])
         if isinstance(parent, (ast.With, ast.AsyncWith, ast.match_case)):  # an item behind others, a guard
             return [binding for binding in self._in_heads(parent) if not self.module.inside(binding.node, child)]
-        if isinstance(parent, ast.expr) and not isinstance(child, ast.stmt):
-            return self._by_walrus
-        return []
+        return [] if isinstance(child, ast.stmt) or blocks(parent) else self._by_walrus(child, parent)
+
+    def _by_walrus(self, child: ast.AST, parent: ast.AST) -> list[Binding]:
+        """Bindings by `:=` in another part of an expression; those in the part itself were found where they stand."""
+        found = [b for b in self._inside([parent]) if isinstance(self.module.parent_of.get(b.node), ast.NamedExpr)]
+        if isinstance(parent, (ast.Lambda, *COMPREHENSIONS)):
+            return found  # all parts may run again
+        seen = self._within.get(child, ())
+        return [b for b in found if b not in seen and self.module.parent_of[b.node] is not parent]
 
     def _in_heads(self, parent: ast.AST) -> list[Binding]:
         """Bindings in the head of a compound statement, which is run before its body."""
@@ -229,9 +238,10 @@ class Search:
         """Bindings that a statement with some of them leaves behind, and whether it always leaves one."""
         inside = self._inside([statement])
         if isinstance(statement, ast.If):
-            ways = [self._block(statement.body), self._block(statement.orelse)]
+            ways = [self._block(block) for block in ways_of(statement)[0]]
+            found = [binding for bound, _ in ways for binding in bound]
             tested = self._inside([statement.test])
-            return [*ways[0][0], *ways[1][0], *tested], all(certain for _, certain in ways)
+            return [*found, *tested], all(certain for _, certain in ways) or any(map(self._is_sure, tested))
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             found, certain = self._block(statement.body)
             heads = self._in_heads(statement)
@@ -246,8 +256,18 @@ class Search:
             ways += [self._block(handler.body) for handler in statement.handlers]
             return inside, all(certain for _, certain in ways)
         compound = isinstance(statement, (*LOOPS, ast.Match))
-        walrus = all(isinstance(self.module.parent_of.get(b.node), ast.NamedExpr) for b in inside)
-        return inside, not compound and not walrus
+        return inside, not compound and any(map(self._is_sure, inside))
+
+    def _is_sure(self, binding: Binding) -> bool:
+        """Whether a statement, or the test of one, binds the name whenever it is run: not by `:=` behind `and`."""
+        child = binding.node
+        for parent in self.module.ancestors(binding.node):
+            if isinstance(child, ast.stmt):
+                break
+            if child in _skipped(parent):
+                return False
+            child = parent
+        return True
 
 
 def place_in_block(module: Module, child: ast.AST, parent: ast.AST) -> tuple[list[ast.stmt] | None, int]:
@@ -270,3 +290,16 @@ def _leaving_positions(module: Module, block: list[ast.stmt]) -> list[int]:
 
 def _position(step: Step) -> int:
     return step[0]
+
+
+def _skipped(node: ast.AST) -> list[ast.AST]:
+    """The parts of an expression that may not be evaluated where it is: what is behind `and`, both ways of `a if b`."""
+    if isinstance(node, ast.BoolOp):
+        return [*node.values[1:]]
+    if isinstance(node, ast.Compare):
+        return [*node.comparators[1:]]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Assert) and node.msg is not None:
+        return [node.msg]
+    return [*children(node)] if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.syntax.nodes import BINDS, targets_of
 from raymigrate.facts.values import reaching
 
 
@@ -33,11 +33,12 @@ def readers(module: Module, node: ast.expr) -> list[ast.expr]:
 def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
     """The expressions one step ahead of a value."""
     parent = module.parent_of[node]
-    if isinstance(parent, (ast.Assign, ast.AnnAssign)):
-        targets = targets_of(parent)
-        for target in targets:
+    if isinstance(parent, BINDS):
+        for target in targets_of(parent):
             if isinstance(target, ast.Name):
                 yield from _reads_of(module, target)
+        if isinstance(parent, ast.NamedExpr):
+            yield parent  # which is the value too
     elif isinstance(parent, ast.Return):
         function = module.function(parent)
         if isinstance(function, ast.FunctionDef):
