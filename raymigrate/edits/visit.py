@@ -289,6 +289,7 @@ class Visit(cst.CSTTransformer):
         start, *others = (self.spans[id(statement)][0] for statement in line.body)
         first = self.statements.get(start, StatementEdit())
         alone = first.removed or first.replacement is not None or first.within is not None or bool(first.after)
+        alone = alone or (start in self.moving and not blocks.is_lone_name(line.body[0]))
         return alone or any(other in self.statements or other in self.moving for other in others)
 
     def _leave_magic(self, key: Place, original: Statement, updated: cst.SimpleStatementLine) -> object:
