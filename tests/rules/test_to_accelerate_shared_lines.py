@@ -53,6 +53,7 @@ def test_a_line_with_two_statements_is_converted_as_two_lines_are(first: str) ->
     shared = converted("\n".join(lines) + "\n", to_accelerate=True)
     assert "accelerator.backward(loss)" in apart.text
     assert ast.dump(ast.parse(shared.text)) == ast.dump(ast.parse(apart.text))
+    assert "= accelerator.prepare(model, optimizer, loader)\n" in shared.text
 
 
 def test_a_body_on_the_line_of_its_loop() -> None:

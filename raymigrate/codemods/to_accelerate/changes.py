@@ -245,7 +245,9 @@ class Changes:
     def wide(self, statement: ast.stmt, text: str) -> bool:
         """Whether a line of new code beside a statement would be too long."""
         module = self.module
-        return module.start(statement)[1] + len(text) > line_length(module.text)
+        around = next((block for block in blocks(module.parent_of[statement]) if statement in block), [statement])
+        first = next(_on_line_of(statement, around), statement)  # whose column the line has where they are parted
+        return module.start(first)[1] + len(text) > line_length(module.text)
 
     def instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
         """Puts statements from inside a compound statement in its place."""
