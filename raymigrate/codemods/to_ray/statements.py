@@ -125,8 +125,8 @@ class Roles:
         self._keep_times()
         self._pull()
         self._settle()
-        if (step := self._sessions.first_of(self.moved_or_makers())) is not None:
-            raise Mixed(step, sessions.MESSAGE)
+        if (needing := self._sessions.first_of(self.moved_or_makers())) is not None:
+            raise Mixed(needing, sessions.MESSAGE)
 
     def moved(self) -> list[ast.stmt]:
         """The steps that move into the training function, in their order."""
