@@ -304,6 +304,18 @@ def test_the_driver_ends_with_the_code_that_the_training_gives(last: str, return
     assert any("is result.return_value on the driver" in message for message in outcome.messages)
 
 
+def test_the_driver_ends_with_the_code_of_an_accelerate_script() -> None:
+    body = "    accelerator = Accelerator()\n    model, optimizer, loader = accelerator.prepare(*make(argv))\n"
+    loop = (
+        "    for batch in loader:\n        accelerator.backward(model(batch))\n        optimizer.step()\n    return 3\n"
+    )
+    script = f"import sys\nfrom accelerate import Accelerator\n\n\ndef main(argv):\n{body}{loop}\n\n"
+    outcome = converted(f"{script}sys.exit(main(sys.argv[1:]))\n", to_ray=True, gpu=True, workers=2)
+    assert "\n    return main(sys.argv[1:])\n" in outcome.text
+    assert outcome.text.endswith("result = trainer.fit()\nsys.exit(result.return_value)\n")
+    assert not any("SystemExit" in message for message in outcome.messages)
+
+
 LOGGER = "basicConfig(level=20)\nlogger = logging.getLogger(__name__)\nargs = TrainingArguments('/out')"
 UNSEEN = "This line is not shown any more"
 

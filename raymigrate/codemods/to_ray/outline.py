@@ -183,7 +183,8 @@ class Outline:
         call = step.value if isinstance(step, ast.Expr) else step.exc if isinstance(step, ast.Raise) else None
         if step is None or not isinstance(call, ast.Call) or not ends_process(self.module, call.func):
             return None
-        is_training = self.script.number(step) == self.roles.trained_at and not self.script.is_in_main(step)
+        trained = min(self.roles.trained_at, len(self.script.steps) - 1)  # the end where functions make an Accelerator
+        is_training = self.script.number(step) == trained and not self.script.is_in_main(step)
         return call if is_training and len(call.args) == 1 and isinstance(call.args[0], ast.Call) else None
 
     @property

@@ -23,7 +23,8 @@ COLLECTS = frozenset(
 )
 MESSAGE = (
     "it needs Spark or dbutils, which only the driver has, and is part of the training too; collect the rows or values"
-    " in a statement before it (toPandas(), collect()), or write them to Parquet and load that"
+    " in a statement before the training (toPandas(), collect()), or write them to Parquet and load that, and let the"
+    " training write to a file what Spark needs of it"
 )
 
 
