@@ -7,12 +7,14 @@ What collects rows of them gives plain values, which workers may read: `rows.col
 import ast
 from collections.abc import Iterable
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, executed
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
 from raymigrate.facts.values import free_name
 
 GIVEN = frozenset({"spark", "dbutils", "sc", "sqlContext"})  # names that Databricks gives a notebook
+MENTIONS = lazy_regex(rf"\b(?:{'|'.join(sorted(GIVEN))}|pyspark|databricks)\b")
 MADE_BY = ("pyspark.sql.SparkSession", "pyspark.SparkContext", "pyspark.context.", "databricks.connect.")
 # Methods of a session, a frame or `dbutils` that give values of Python.
 COLLECTS = frozenset(
@@ -40,7 +42,7 @@ class Sessions:
         self.module = script.module
         self._names: set[tuple[str, Scope]] = set()  # of objects of a session, and of functions that need one
         self.steps: set[ast.stmt] = set()
-        for step in script.steps:
+        for step in script.steps if MENTIONS.search(self.module.text) else ():
             if self._needs(step):
                 self.steps.add(step)
                 self._name_objects(step)
