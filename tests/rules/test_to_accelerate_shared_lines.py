@@ -69,7 +69,14 @@ def test_a_body_on_the_line_of_its_loop() -> None:
 
 def test_what_stands_behind_a_magic_stays(tmp_path: Path) -> None:
     source = SCRIPT.replace("model.to(device)\n", "%time model.to(device)\n").splitlines(keepends=True)
-    cell = {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None, "id": "a"}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+        "id": "a",
+    }
     notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
     path = tmp_path / "a.ipynb"
     path.write_text(notebook)
