@@ -551,3 +551,19 @@ def test_a_comment_at_an_argument_that_goes_goes_with_it(lines: str) -> None:
         "(\n    print,\n    # The workers.\n    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),\n).fit()\n"
     )
     assert after.endswith(f"TorchTrainer{kept}")
+
+
+@pytest.mark.parametrize(
+    ("moved", "after"),
+    [
+        ([0], "if a:\n    x = 1\ny = 2\n"),
+        ([1], "x = 1\nif a:\n    y = 2\n"),
+        ([0, 1], "if a:\n    x = 1\n    y = 2\n"),
+    ],
+)
+def test_a_statement_that_moves_leaves_the_others_of_its_line(moved: list[int], after: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        body = [module.tree.body[number] for number in moved]
+        plan.statement(body[0]).instead.append(Code("if a:\n    $body", blocks={"body": body}))
+
+    assert edited("x = 1; y = 2\n", change) == after

@@ -284,12 +284,12 @@ class Visit(cst.CSTTransformer):
 
     def _is_parted(self, line: cst.SimpleStatementLine) -> bool:
         """Whether something comes between the statements of a line, or one goes: each gets a line, but for magics."""
-        if len(line.body) < 2:
-            return False
         start, *others = (self.spans[id(statement)][0] for statement in line.body)
         first = self.statements.get(start, StatementEdit())
-        alone = first.removed or first.replacement is not None or first.within is not None or bool(first.after)
-        return alone or any(other in self.statements or other in self.moving for other in others)
+        goes = first.removed or (start in self.moving and not blocks.is_lone_name(line.body[0]))
+        alone = goes or first.replacement is not None or first.within is not None or bool(first.after)
+        alone = alone or any(other in self.statements or other in self.moving for other in others)
+        return bool(others) and alone
 
     def _leave_magic(self, key: Place, original: Statement, updated: cst.SimpleStatementLine) -> object:
         """The line of a magic such as `%time`, whose statements stay on it, with what comes before and after it."""

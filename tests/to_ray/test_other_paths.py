@@ -209,3 +209,21 @@ def test_the_folder_of_a_private_method_of_the_trainer_is_made_absolute() -> Non
     text = str(convert(script, "", options=Options(to_ray=True)).after)
     assert 'BEST = os.path.abspath("best")' in text
     assert "trainer._save(BEST)" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "goes"),
+    [
+        ('IMAGES = Path("images")', True),
+        ('IMAGES: Path = Path(".") / "images"', True),
+        ('ROOT = Path("data")\nIMAGES = ROOT / "images"', True),
+        ('IMAGES = Path("/data/images")', False),
+        ('IMAGES = Path(__file__).parent / "images"', False),
+        ('IMAGES = Path("images").resolve()', False),
+    ],
+)
+def test_a_path_of_the_module_in_which_workers_look_for_files(made: str, goes: bool) -> None:
+    script = SCRIPT.replace("def main", f"{made}\n\n\ndef main")
+    line = 'images = [Image.open(image) for image in sorted(IMAGES.glob("*"))]'
+    text = str(convert(script.format(line=line), "", options=Options(to_ray=True)).after)
+    assert ("os.chdir(" in text) is goes

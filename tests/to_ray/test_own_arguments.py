@@ -3,6 +3,9 @@
 import copyreg
 import dataclasses
 import pickle
+import sys
+import typing
+from types import ModuleType
 
 import pytest
 
@@ -188,3 +191,42 @@ Trainer(model, TrainingArguments("/out")).train()
 """
     messages = converted(script, to_ray=True).messages
     assert any("which is made in the training function: a PicklingError" in message for message in messages)
+
+
+FUTURE = "from __future__ import annotations\n"
+PARSED = "model, args = HfArgumentParser((Model, TrainingArguments)).parse_args_into_dataclasses()"
+
+
+@pytest.mark.parametrize(
+    ("first", "annotation", "names"),
+    [
+        (FUTURE, "Optional[str]", ["Optional"]),
+        (FUTURE, "str", []),
+        (FUTURE, "typing.Optional[Kind]", ["Kind", "typing"]),
+        ("", '"Optional[Kind]"', ["Kind", "Optional"]),
+        ("", 'Optional["Kind"]', ["Kind"]),
+        ("", "Optional[str]", []),
+        ("", 'Literal["Kind", "no kind"]', []),
+    ],
+)
+def test_types_that_are_text_are_put_where_the_parser_looks(first: str, annotation: str, names: list[str]) -> None:
+    imports = f"{first}import typing\nfrom enum import Enum\nfrom typing import Literal, Optional\n"
+    classes = f'class Kind(Enum):\n    A = "a"\n@dataclass\nclass Model:\n    kind: {annotation} = None\n'
+    main = f'def main():\n    {PARSED}\n    Trainer(AutoModel.from_pretrained("bert"), args).train()\n'
+    text = converted(f"{imports}{HEAD}{classes}{main}main()\n", to_ray=True).text
+    lines = [line.strip() for line in text.splitlines() if "# the parser looks for types there" in line]
+    assert lines == [f'sys.modules["__main__"].{name} = {name}  # the parser looks for types there' for name in names]
+
+
+def test_a_parser_finds_them_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a worker, whose `__main__` is a script of Ray, has the class: by what is in it, and with the name of that."""
+    transformers = pytest.importorskip("transformers")
+    types = {"Optional": typing.Optional}
+    made = dataclasses.make_dataclass("Model", [("kind", "Optional[str]", None)])
+    made.__module__ = "__main__"
+    main = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    with pytest.raises(RuntimeError, match="Type resolution failed"):
+        transformers.HfArgumentParser(made)
+    vars(main).update(types)
+    assert transformers.HfArgumentParser(made).parse_args_into_dataclasses(args=[])[0].kind is None

@@ -278,6 +278,44 @@ def test_the_end_of_the_script_stays_with_the_driver(last: str) -> None:
     assert not any("SystemExit" in message for message in outcome.messages)
 
 
+@pytest.mark.parametrize(
+    ("last", "returned", "end"),
+    [
+        ("sys.exit(main(sys.argv[1:]))", "main(sys.argv[1:])", "sys.exit(result.return_value)"),
+        ("raise SystemExit(main(sys.argv[1:]))", "main(sys.argv[1:])", "raise SystemExit(result.return_value)"),
+        ("exit(Tuner().run())", "Tuner().run()", "exit(result.return_value)"),
+        (
+            'if __name__ == "__main__":\n    sys.exit(int(Tuner().run()))',
+            "int(Tuner().run())",
+            "    sys.exit(result.return_value)",
+        ),
+    ],
+)
+def test_the_driver_ends_with_the_code_that_the_training_gives(last: str, returned: str, end: str) -> None:
+    body = "\n    trainer = Trainer(model(), TrainingArguments('/out'))\n    trainer.train()\n    return 0\n"
+    function = f"def main(argv):{body}\n\n"
+    tuner = "class Tuner:\n    def run(self):" + body.replace("\n    ", "\n        ") + "\n\n"
+    definition = tuner if "Tuner" in last else function
+    script = f"import sys\nfrom transformers import Trainer, TrainingArguments\n\n\n{definition}{last}\n"
+    outcome = converted(script, to_ray=True, gpu=True, workers=2)
+    assert f"\n    return {returned}\n" in outcome.text
+    assert outcome.text.endswith(f"result = trainer.fit()\n{end}\n")
+    assert not any("SystemExit" in message for message in outcome.messages)
+    assert any("is result.return_value on the driver" in message for message in outcome.messages)
+
+
+def test_the_driver_ends_with_the_code_of_an_accelerate_script() -> None:
+    body = "    accelerator = Accelerator()\n    model, optimizer, loader = accelerator.prepare(*make(argv))\n"
+    loop = (
+        "    for batch in loader:\n        accelerator.backward(model(batch))\n        optimizer.step()\n    return 3\n"
+    )
+    script = f"import sys\nfrom accelerate import Accelerator\n\n\ndef main(argv):\n{body}{loop}\n\n"
+    outcome = converted(f"{script}sys.exit(main(sys.argv[1:]))\n", to_ray=True, gpu=True, workers=2)
+    assert "\n    return main(sys.argv[1:])\n" in outcome.text
+    assert outcome.text.endswith("result = trainer.fit()\nsys.exit(result.return_value)\n")
+    assert not any("SystemExit" in message for message in outcome.messages)
+
+
 LOGGER = "basicConfig(level=20)\nlogger = logging.getLogger(__name__)\nargs = TrainingArguments('/out')"
 UNSEEN = "This line is not shown any more"
 

@@ -3,7 +3,7 @@
 import ast
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
@@ -11,6 +11,7 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
+from raymigrate.documents.cells import STAND_INS
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
 from raymigrate.facts.syntax.module import Module
@@ -45,8 +46,10 @@ class Changes:
         dropped: The statements that are taken away.
         restated: Those in whose place another one comes.
         grouped: The first ones of statements that go into a compound one.
+        guarded: The statements that go into an `if`, each with the first of those that go into the same one.
         expressions: The code that takes the place of expressions.
         edits: What plans all other edits.
+        late: What plans those that have to come behind others: code after statements.
         templates: All new code, each with the node beside which it goes.
         names: What gives the name that the Accelerator has at a node, where that is another one than `accelerator`.
     """
@@ -61,8 +64,10 @@ class Changes:
     dropped: set[ast.stmt] = field(default_factory=set)
     restated: set[ast.AST] = field(default_factory=set)
     grouped: set[ast.stmt] = field(default_factory=set)
+    guarded: dict[ast.stmt, ast.stmt] = field(default_factory=dict)
     expressions: dict[ast.expr, Code] = field(default_factory=dict)
     edits: list[Callable[[], None]] = field(default_factory=list)
+    late: list[Callable[[], None]] = field(default_factory=list)
     templates: list[tuple[ast.AST, str]] = field(default_factory=list)
     names: Callable[[ast.AST], str] = lambda node: NAME
 
@@ -103,18 +108,18 @@ class Changes:
         self.edits.append(lambda: self.context.plan.hoist(node, name))
 
     def _check_alone(self, statement: ast.stmt) -> None:
-        """Refuses to change what stands around a statement that shares its line with others."""
-        if any(shares_line(statement, block) for block in blocks(self.module.parent_of[statement])):
-            raise Refusal(
-                statement,
-                f"{own_lines(self.context.module, statement)} holds several statements; put each on its own line",
-            )
+        """Refuses to change what stands around a statement behind a magic; any other line is parted."""
+        for block in blocks(self.module.parent_of[statement]):
+            first = next(_on_line_of(statement, block), statement)
+            if first is not statement and _stands_for_magic(first):
+                where = own_lines(self.context.module, statement)
+                raise Refusal(statement, f"{where} holds a magic and a statement behind it; put each on its own line")
 
     def drop(self, statement: ast.stmt) -> None:
         """Takes a statement away.
 
         Raises:
-            Refusal: If it shares its line with others, as everywhere where a statement is changed.
+            Refusal: If a magic stands on its line, as everywhere where a statement is changed.
         """
         self._check_alone(statement)
         self.dropped.add(statement)
@@ -200,7 +205,14 @@ class Changes:
         """Puts code after a statement."""
         self._check_alone(statement)
         self._needs(statement, template)
-        self.edits.append(lambda: self._statement(statement).after.append(self._code(statement, template, parts)))
+        self.late.append(lambda: self._put_after(statement, self._code(statement, template, parts)))
+
+    def _put_after(self, statement: ast.stmt, code: Code) -> None:
+        first = self.guarded.get(statement)
+        if first is not None and (outer := self._statement(first)).instead:
+            outer.instead.append(code)  # behind the `if`: it is for every process, whatever the condition says
+        else:
+            self._statement(statement).after.append(code)
 
     def argument(self, call: ast.Call, keyword: str, template: str) -> None:
         """Gives a call a keyword argument."""
@@ -217,6 +229,8 @@ class Changes:
         for statement in statements:
             self._check_alone(statement)
         self.grouped.add(statements[0])
+        if head.startswith("if "):
+            self.guarded |= dict.fromkeys(statements, statements[0])
         self.edits.append(lambda: self._put_into(statements, head))
 
     def _put_into(self, statements: list[ast.stmt], head: str) -> None:
@@ -231,7 +245,9 @@ class Changes:
     def wide(self, statement: ast.stmt, text: str) -> bool:
         """Whether a line of new code beside a statement would be too long."""
         module = self.module
-        return module.start(statement)[1] + len(text) > line_length(module.text)
+        around = next((block for block in blocks(module.parent_of[statement]) if statement in block), [statement])
+        first = next(_on_line_of(statement, around), statement)  # whose column the line has where they are parted
+        return module.start(first)[1] + len(text) > line_length(module.text)
 
     def instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
         """Puts statements from inside a compound statement in its place."""
@@ -282,7 +298,7 @@ class Changes:
         plan = self.context.plan
         for node, code in self.expressions.items():
             plan.expressions[node] = self._code(node, code.template, code.parts)
-        for edit in self.edits:
+        for edit in (*self.edits, *self.late):
             edit()
         for statement in self.dropped:
             self._statement(statement).removed = True
@@ -316,10 +332,20 @@ class Changes:
 
 
 def shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
-    """Whether another statement of a block, of perhaps thousands, stands on the line where a statement starts."""
+    """Whether another statement of a block stands on the line where a statement starts."""
+    return any(other is not statement for other in _on_line_of(statement, block))
+
+
+def _on_line_of(statement: ast.stmt, block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a block, of perhaps thousands, that stand on the line where a statement starts."""
     first = bisect_left(block, statement.lineno, key=lambda other: other.end_lineno or 0)
-    on_line = takewhile(lambda other: other.lineno <= statement.lineno, islice(block, first, None))
-    return any(other is not statement for other in on_line)
+    return takewhile(lambda other: other.lineno <= statement.lineno, islice(block, first, None))
+
+
+def _stands_for_magic(statement: ast.stmt) -> bool:
+    """Whether a statement stands for a magic of a notebook, which has all of its line: `%time evaluate()`."""
+    name = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(name, ast.Name) and STAND_INS.fullmatch(name.id) is not None
 
 
 def refuse(context: Context, refusal: Refusal) -> None:

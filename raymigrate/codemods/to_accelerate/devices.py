@@ -202,7 +202,9 @@ class Devices(Side):
             ):
                 self.tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
                 if self.tells_of_choice:
-                    message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
+                    message = (
+                        f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect on it any more."
+                    )
                     changes.note(RM858, chosen, message)
             if makes_model or is_moved:
                 self._take_away(changes, call)
@@ -337,7 +339,9 @@ class Devices(Side):
                 self._take_branches_together(changes, statement)
                 if not self.tells_of_choice and self._is_chosen(value):
                     changes.note(
-                        RM858, statement, "The Accelerator chooses the device; this choice has no effect any more."
+                        RM858,
+                        statement,
+                        "The Accelerator chooses the device; this choice has no effect on it any more.",
                     )
                     self.tells_of_choice = True
 

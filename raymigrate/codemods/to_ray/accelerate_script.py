@@ -209,6 +209,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     tell_magics(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
+    outline.tell_return(RM820)
     outline.emit()
 
 

@@ -75,6 +75,7 @@ def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
     """
     module, workers = context.module, set(outline.roles.moved_or_makers())
     ends = [call for call in module.of_type(ast.Call) if ends_process(module, call.func)]
+    ends = [call for call in ends if call is not outline.exit_code]
     bare = [raised.exc for raised in module.of_type(ast.Raise) if isinstance(raised.exc, ast.Name)]
     for end in (*ends, *(name for name in bare if ends_process(module, name))):
         code = end.args[0] if isinstance(end, ast.Call) and end.args else None

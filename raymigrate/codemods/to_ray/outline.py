@@ -20,7 +20,7 @@ from itertools import pairwise
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import decorated_by
-from raymigrate.codemods.to_ray.script import Script, called_by, executed, is_parsed
+from raymigrate.codemods.to_ray.script import Script, called_by, ends_process, executed, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
@@ -159,6 +159,8 @@ class Outline:
         first = [*self.start, *reading.splitlines()]
         lines = [*self._imports(moved), *_imported_below(self.module, moved, first), *first, "$body", *returned]
         text = f"def {name}({'config' if config else ''}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+        if (code := self.exit_code) is not None:
+            self.context.plan.statement(moved[-1]).replacement = Code("return $code", {"code": code.args[0]})
         self._put(moved[-1], [*self._support(), Code(text, blocks={"body": moved})])
         instead = self.context.plan.statement(moved[-1]).instead
         instead.append(Code("\n".join(self._trainer(name, config, environment))))
@@ -166,6 +168,24 @@ class Outline:
             instead += [*(Code(line) for line in self.read_back), *self.shown]
         elif self._gives_back:
             instead.append(Code(f"return {self.result}.return_value"))
+        elif code is not None:
+            raising = "raise " if isinstance(moved[-1], ast.Raise) else ""
+            instead.append(Code(f"{raising}{self.module.source(code.func)}({self.result}.return_value)"))
+
+    @cached_property
+    def exit_code(self) -> ast.Call | None:
+        """The call that trains and ends the process with what comes of it: `sys.exit(main(sys.argv[1:]))`.
+
+        A worker takes SystemExit for a failure: the training function returns the code, and the driver ends with it.
+        """
+        moved = self.roles.moved()
+        step = moved[-1] if moved else None
+        call = step.value if isinstance(step, ast.Expr) else step.exc if isinstance(step, ast.Raise) else None
+        if step is None or not isinstance(call, ast.Call) or not ends_process(self.module, call.func):
+            return None
+        trained = min(self.roles.trained_at, len(self.script.steps) - 1)  # the end where functions make an Accelerator
+        is_training = self.script.number(step) == trained and not self.script.is_in_main(step)
+        return call if is_training and len(call.args) == 1 and isinstance(call.args[0], ast.Call) else None
 
     @property
     def _gives_back(self) -> bool:
@@ -181,9 +201,9 @@ class Outline:
                         yield node
 
     def tell_return(self, rule: Rule) -> None:
-        """Says which Ray it takes where `main` gives back what the training function does."""
-        if self._gives_back and not self.shown:
-            place = next(self._values_given())
+        """Says which Ray it takes where `main`, or the process, gives back what the training function does."""
+        is_given_back = self._gives_back and not self.shown
+        if (place := next(self._values_given()) if is_given_back else self.exit_code) is not None:
             self.context.note(rule, place, RETURNED.format(f"{self.result}.return_value"))
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
@@ -270,7 +290,8 @@ class Outline:
             arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {environment}}})')
         name = self._driver_name("trainer", "torch_trainer")
         line = f"{name} = TorchTrainer({', '.join(arguments)})"
-        return [line, f"{self.result} = {name}.fit()" if self.shown or self._gives_back else f"{name}.fit()"]
+        reads_result = self.shown or self._gives_back or self.exit_code is not None
+        return [line, f"{self.result} = {name}.fit()" if reads_result else f"{name}.fit()"]
 
     def _scaling_config(self) -> str:
         devices = f"use_gpu={self.use_gpu}"

@@ -1,6 +1,6 @@
 """RM808: classes of arguments that a plain script defines, and that its workers need.
 
-Ray sends a class of the script by what is in it (cloudpickle), since a worker cannot import the script. Two things are
+Ray sends a class of the script by what is in it (cloudpickle), as a worker cannot import the script. Three things are
 not as they were then (measured with Ray 2.60 and transformers 5.23):
 
 * The fields of a dataclass come with copies of `dataclasses.MISSING`. HfArgumentParser compares by identity: a field
@@ -8,9 +8,12 @@ not as they were then (measured with Ray 2.60 and transformers 5.23):
   (transformers/hf_argparser.py:223).
 * The Trainer saves its arguments with torch.save (transformers/trainer.py:4453), which names their class; pickle looks
   for it in `__main__`, which is a script of Ray on a worker. So it does for other objects that a script saves whole.
+* Annotations that are text, as all are below `from __future__ import annotations`, HfArgumentParser looks up in the
+  module of the class, `__main__` again (transformers/hf_argparser.py:258): a RuntimeError, "Type resolution failed".
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -21,6 +24,7 @@ from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
 from raymigrate.facts.projects.command_lines import parsers_of_dataclasses
 from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.torch.saved_objects import saved_classes
 from raymigrate.facts.values import argument
 
@@ -28,6 +32,7 @@ RM808 = Rule(
     "RM808",
     "a class of arguments that a plain script defines",
     "A worker gets a class of the script as a copy. HfArgumentParser no longer sees there which fields have no default,"
+    " does not find types that are text (from __future__ import annotations),"
     " and fails for a class made from TrainingArguments; a Trainer that saves such arguments fails too, since pickle"
     " does not find their class.",
     "With --to-ray the driver sends dataclasses.MISSING by its name, and the workers put the class where pickle looks"
@@ -37,6 +42,8 @@ RM808 = Rule(
 )
 SENT_BY_NAME = 'copyreg.pickle(type(MISSING), lambda _: "MISSING")  # workers compare with it: no copies of it'
 NOT_FOUND = "Pickling objects of {} on a worker would raise a PicklingError; now pickle finds the class there."
+TYPES = "The parser of a worker would not find {}, the type of a field, and raise a RuntimeError; now it does."
+TYPE_NAMED = 'sys.modules["__main__"].{name} = {name}  # the parser looks for types there'
 NAMED = 'sys.modules["__main__"].{name} = {name}  # pickle looks for it there'
 
 
@@ -50,7 +57,9 @@ def send_missing(context: Context, outline: Outline) -> None:
     module = context.module
     parsers = [call for call in parsers_of_dataclasses(module) if outline.is_for_workers(call)]
     sent = [each for each in _classes(outline) if outline.roles.of[each] is Role.DEFINITION]
-    parsed = next((each for each in sent if any(_is_read(module, call, each) for call in parsers)), None)
+    read = [each for each in _classes(outline) if any(_is_read(module, call, each) for call in parsers)]
+    _name_types(context, outline, read)
+    parsed = next((each for each in sent if each in read), None)
     message = "On a worker the parser would not see which fields have no default"
     if parsed is not None and context.converts(
         RM808, parsed, f"{message}; now dataclasses.MISSING is sent by its name."
@@ -58,6 +67,42 @@ def send_missing(context: Context, outline: Outline) -> None:
         context.plan.need_import("copyreg")
         context.plan.need_import("dataclasses", "MISSING")
         outline.support.append(SENT_BY_NAME)
+
+
+def _name_types(context: Context, outline: Outline, read: list[ast.ClassDef]) -> None:
+    """Lets a parser of the workers find the types of the fields whose annotations are text.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+        read: The classes that such a parser reads.
+    """
+    found = {name: definition for definition in reversed(read) for name in _names_in_texts(context.module, definition)}
+    moved = {name for step in outline.roles.moved() for name in outline.script.bound(step)}
+    for name, definition in sorted(found.items(), key=lambda item: item[0]):
+        if name not in moved and context.converts(RM808, definition, TYPES.format(name)):
+            context.plan.need_import("sys")
+            outline.start.append(TYPE_NAMED.format(name=name))
+
+
+def _names_in_texts(module: Module, definition: ast.ClassDef) -> Iterator[str]:
+    """The names of the module in the annotations of a class that are text while it runs."""
+    is_text = any(isinstance(found, ast.ImportFrom) and found.module == "__future__" for found in module.imports)
+    known = module.scope_of[module.tree].bindings
+    for field in (statement for statement in definition.body if isinstance(statement, ast.AnnAssign)):
+        parts = ast.walk(field.annotation) if "Literal" not in names_in(field.annotation) else ()
+        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        trees = [tree for text in texts if (tree := _parsed(text)) is not None]
+        trees += [field.annotation] if is_text else []
+        yield from (name for tree in trees for name in names_in(tree) if name in known)
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """A text as the type that it names; None for one that is no code: `Literal["no such type"]`."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
 
 
 def name_classes(context: Context, outline: Outline) -> None:

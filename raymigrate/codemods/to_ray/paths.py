@@ -73,6 +73,7 @@ PATHS: dict[str, tuple[int, str]] = {
     "datasets.load_dataset": (99, "data_files"),
 }
 LOADERS = (".from_pretrained", "transformers.pipeline")
+PATH_CLASSES = ("pathlib.Path", "pathlib.PosixPath")
 JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
 ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
@@ -97,8 +98,8 @@ class _Paths:
         self.constants: dict[str, str] = {}  # by path
         self.changed: set[ast.expr] = set()
         self.joined = False  # whether a path is joined with the driver's folder where it is used
-        steps = run_by_workers(outline)
-        self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in steps]
+        self.steps = run_by_workers(outline)
+        self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in self.steps]
 
     def change(self) -> bool:
         paths = [path for call in self.calls for path in self._paths(call)]
@@ -126,7 +127,27 @@ class _Paths:
         inside = {node for path in {*paths, *folders, *sources} for node in ast.walk(path)}
         folder = str(Path(self.context.path).parent) if self.context.path else ""
         made = {str(source.value) for source in sources if isinstance(source, ast.Constant)}
-        return hands_over_relative(self.module, self.calls, inside.__contains__, folder, made)
+        calls = [*self.calls, *self._paths_of_driver()]
+        return hands_over_relative(self.module, calls, inside.__contains__, folder, made)
+
+    def _paths_of_driver(self) -> list[ast.Call]:
+        """Where the driver makes a path that workers read: `IMAGES = Path("images")`, and there `IMAGES.glob("*")`."""
+        script = self.outline.script
+        waiting, makers = list(self.steps), set[ast.stmt]()
+        while waiting:
+            new = {step for entry in script.read(waiting.pop()) for step in script.binders(*entry)}
+            new -= self.steps | makers
+            makers |= new
+            waiting += new
+        calls = self.module.calls(*PATH_CLASSES) if makers else ()
+        return [call for call in calls if script.step_of(call) in makers and not self._is_resolved(call)]
+
+    def _is_resolved(self, path: ast.expr) -> bool:
+        """Whether a path becomes absolute where it is made: `Path("images").resolve()`, `(ROOT / "x").absolute()`."""
+        outer = self.module.parent_of[path]
+        while isinstance(outer, ast.BinOp):
+            outer = self.module.parent_of[outer]
+        return isinstance(outer, ast.Attribute) and outer.attr in ("resolve", "absolute")
 
     # -- which -----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.facts.accelerate.split_batches import splits_batches
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import Scope
@@ -131,7 +132,7 @@ def _method(node: ast.AST) -> str:
 
 def _schedules(module: Module, prepares: list[Prepare]) -> Iterator[tuple[ast.Call, str]]:
     """Schedulers whose number of steps fits neither what is prepared nor what is not."""
-    for call in module.calls(*SCHEDULERS):
+    for call in module.calls(*SCHEDULERS) if splits_batches(module) is not True else ():
         name = _assigned_name(module, call)
         steps = argument(call, SCHEDULERS[called_name(module, call)], "num_training_steps")
         here = [prepare for prepare in prepares if prepare.scope is module.scope_of[call]]

@@ -22,6 +22,7 @@ from enum import Enum
 from functools import cache
 from itertools import pairwise, takewhile
 
+from raymigrate.codemods.to_ray import sessions
 from raymigrate.codemods.to_ray.command_lines import commanded_by, parses
 from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
@@ -51,6 +52,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
 from raymigrate.facts.syntax.optional_imports import is_tried_import
 from raymigrate.facts.syntax.scopes import Scope
 
+OF_COMMAND_LINE = "it reads the command line, and is part of the training too"
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 
 
@@ -90,6 +92,7 @@ class Roles:
 
     Attributes:
         of: The role of each step.
+        trained_at: The place of the first step that trains.
         makers: Functions and classes that stay and make what only workers may have, and other names for them: who
             calls them is a worker.
     """
@@ -103,8 +106,9 @@ class Roles:
         self._waiting: deque[ast.stmt] = deque()
         self._for_workers: deque[ast.stmt] = deque()  # steps that workers run, and that were followed up
         self._followed: set[tuple[str, Scope]] = set()
+        self._sessions = sessions.Sessions(script)
         trains = list(trains)
-        self._trained_at = first_trained(script, trains)
+        self.trained_at = first_trained(script, trains)
         for step in script.steps:
             self._begin(step)
         for node in trains:
@@ -122,6 +126,8 @@ class Roles:
         self._keep_times()
         self._pull()
         self._settle()
+        if (needing := self._sessions.first_of(self.moved_or_makers())) is not None:
+            raise Mixed(needing, sessions.MESSAGE)
 
     def moved(self) -> list[ast.stmt]:
         """The steps that move into the training function, in their order."""
@@ -193,6 +199,8 @@ class Roles:
 
     def _kind(self, step: ast.stmt) -> Role | None:
         """What the calls in a step say of it."""
+        if step in self._sessions.steps:
+            return Role.WORKER if self._makes(executed(self.module, step)) else Role.DRIVER
         if (variable := environment_set(self.module, step)) is not None:
             return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
         names = [called(self.module, node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
@@ -241,7 +249,8 @@ class Roles:
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
         if step in self._parsers or (known is Role.DRIVER and not parsers and not runs_anywhere(self.module, step)):
-            raise Mixed(step, "it reads the command line, and is part of the training too")
+            is_of_session = self._sessions.first_of([step]) is not None
+            raise Mixed(step, sessions.MESSAGE if is_of_session else OF_COMMAND_LINE)
         self.of.update(dict.fromkeys((*parsers, step), Role.WORKER))
         self.makers.discard(step)
         self._waiting += (*parsers, step)
@@ -314,7 +323,7 @@ class Roles:
 
     def _names_by_time(self, step: ast.stmt) -> bool:
         """Whether a step before the training makes a name of the time or of chance, which all workers have to share."""
-        is_before = self.script.number(step) < self._trained_at
+        is_before = self.script.number(step) < self.trained_at
         return is_before and self._is_plain(step) and any(names_by_time(self.module, step))
 
     def _is_plain(self, step: ast.stmt) -> bool:
@@ -384,7 +393,7 @@ class Roles:
         is_behind = False
         for step in self.script.steps:
             is_behind |= self.of.get(step) is Role.WORKER
-            is_late = self.script.number(step) >= self._trained_at
+            is_late = self.script.number(step) >= self.trained_at
             if is_behind and step not in self.of and asks_now(self.module, step, of_disk=is_late):
                 if not self._names_by_time(step):
                     self._take(step)

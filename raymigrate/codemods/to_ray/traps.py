@@ -13,6 +13,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.codemods.to_ray.training_ends import end_last
+from raymigrate.facts.accelerate.split_batches import splits_batches
 from raymigrate.facts.folders.opened_files import SAVE, written_files
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import is_wrapped_by_accelerate
@@ -79,7 +80,7 @@ def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> N
         context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script should have these.")
     if function.attr == "end_training":
         end_last(context, RM828, call)
-    if function.attr == "prepare":
+    if function.attr == "prepare" and splits_batches(module) is not True:
         for prepared in call.args:
             if _is_per_epoch(module, prepared):
                 message = (

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
+from raymigrate.facts.accelerate.split_batches import splits_batches
 from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.hugging_face.spread_models import SPREADING
 from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
@@ -52,6 +53,11 @@ def tell_rows(
         message = f"{batch} that of one worker, and the script works {counted} out of the number of workers"
         context.note(rule, place, f"{message}: both say how many rows a step has.")
         return
+    if (is_split := splits_batches(context.module)) is True:
+        size = f"{batch} that of all workers together, with split_batches=True: each takes 1/N of its rows"
+        context.note(rule, place, f"{size}, in as many steps as before, and it has to be a multiple of N{workers}.")
+        return
+    workers += "; with split_batches=True the batch is that of all workers together" if is_split else ""
     is_scaled = any(_counts_workers(context, word) for word in RATES)
     rate = "at a learning rate that the script works out of N" if is_scaled else "at the same learning rate"
     context.note(

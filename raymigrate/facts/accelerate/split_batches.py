@@ -1,0 +1,37 @@
+"""Whether accelerate splits each batch among the processes, instead of giving each a batch of its own."""
+
+import ast
+from collections.abc import Iterator
+from types import EllipsisType
+
+from raymigrate.facts.syntax.module import Module
+
+SPLIT = "split_batches"  # of DataLoaderConfiguration, AcceleratorConfig and the dict that stands for one
+
+
+def splits_batches(module: Module) -> bool | EllipsisType:
+    """Whether a script lets accelerate split its batches; `...` where that is not known.
+
+    The batch size is that of all processes together then, and a prepared scheduler takes one step at a time
+    (accelerate 1.15, data_loader.py:171, scheduler.py:76).
+
+    Args:
+        module: The module.
+    """
+    found = [module.constant(value) for value in _given(module)]
+    if ... in found or (True in found and False in found):
+        return ...
+    return True in found
+
+
+def _given(module: Module) -> Iterator[ast.expr]:
+    """What the setting is given: as an argument, an attribute or the entry of a dict."""
+    yield from (keyword.value for _, keyword in module.keywords(SPLIT))
+    for store in module.stores(SPLIT):
+        statement = module.parent_of[store]
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            yield statement.value
+    for text in module.texts(SPLIT):
+        outer = module.parent_of[text]
+        if isinstance(outer, ast.Dict) and text in outer.keys:
+            yield outer.values[outer.keys.index(text)]
