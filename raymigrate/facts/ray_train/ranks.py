@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from raymigrate.base.expressions import lazy_regex
@@ -43,7 +44,7 @@ def tests_rank(module: Module, test: ast.expr) -> bool:
     while waiting:
         part = waiting.pop()
         if part not in known and any(
-            _is_rank(module, node) or _answers_by_rank(module, node) for node in ast.walk(part)
+            _is_rank(module, node) or _answers_by_rank(module, node) for node in _asked(module, part)
         ):
             known[part] = True
         if known.get(part):
@@ -58,6 +59,16 @@ def tests_rank(module: Module, test: ast.expr) -> bool:
                 waiting.append(value)
     known.update(dict.fromkeys(led_from, False))
     return False
+
+
+def _asked(module: Module, part: ast.expr) -> Iterator[ast.AST]:
+    """The nodes of an expression, without comparisons of the rank that have one outcome on all workers."""
+    waiting: list[ast.AST] = [part]
+    while waiting:
+        node = waiting.pop()
+        if not (isinstance(node, ast.Compare) and ANY.is_same_for_all(module, node)):
+            yield node
+            waiting += ast.iter_child_nodes(node)
 
 
 def _answers_by_rank(module: Module, node: ast.AST) -> bool:
@@ -77,7 +88,7 @@ def _tested(module: Module) -> dict[ast.expr, bool]:
 
 def _values(module: Module, test: ast.expr) -> list[ast.expr]:
     """What the names in a condition stand for."""
-    names = [node for node in ast.walk(test) if isinstance(node, ast.Name)]
+    names = [node for node in _asked(module, test) if isinstance(node, ast.Name)]
     return [value for name in names if not isinstance(value := module.value(name), ast.Name)]
 
 
@@ -106,9 +117,7 @@ def asks_for_rank(module: Module, test: ast.expr) -> bool:
 
 def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
     """Whether a condition is seen to ask for the rank and nothing else; what a function answers may ask for more."""
-    asked = module.value(test)
-    while is_negation(asked):
-        asked = module.value(asked.operand)
+    asked = _without_not(module, test)
     if isinstance(asked, ast.Compare):
         sides = [asked.left, *asked.comparators]
         rest = [side for side in sides if not ANY.is_rank(module, side)]
@@ -118,13 +127,26 @@ def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
     return ANY.is_rank(module, asked) or (isinstance(asked, ast.Attribute) and asked.attr in RANK_ATTRIBUTES)
 
 
+def _divides(module: Module, test: ast.expr) -> bool:
+    """Whether the answer to a condition can differ by the rank; the text of a number is true on every worker."""
+    return tests_rank(module, test) and not ANY.is_same_for_all(module, _without_not(module, test))
+
+
+def _without_not(module: Module, test: ast.expr) -> ast.expr:
+    """What a condition asks for, or the opposite of it."""
+    asked = module.value(test)
+    while is_negation(asked):
+        asked = module.value(asked.operand)
+    return asked
+
+
 def rank_condition(module: Module, node: ast.AST) -> ast.If | None:
     """The innermost `if` on the rank around a node in its function; only the branch without `else` counts."""
     child = node
     for parent in module.ancestors(node):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             return None
-        if isinstance(parent, ast.If) and child is not parent.test and tests_rank(module, parent.test):
+        if isinstance(parent, ast.If) and child is not parent.test and _divides(module, parent.test):
             return parent
         child = parent
     return None
@@ -158,7 +180,7 @@ def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
         if (
             isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
             and not any(_holds(module, block, statement) for block, _ in left)
-            and tests_rank(module, statement.test)
+            and _divides(module, statement.test)
         ):
             left.append((module.block_of(statement), statement))
     return found
