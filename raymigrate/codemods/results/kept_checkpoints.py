@@ -94,7 +94,8 @@ def _may_end_early(loop: ast.For) -> bool:
     """Whether a loop may leave at its first item; one that looks for a value, `if metrics["epoch"] == 3`, may not."""
     tests = [step for step in loop.body if isinstance(step, ast.If)]
     asked = [step for step in tests if not any(isinstance(part, ast.Eq) for part in ast.walk(step.test))]
-    return any(isinstance(step, (ast.Break, ast.Return)) for each in (loop, *asked) for step in each.body)
+    steps = [*loop.body, *(inner for step in asked for inner in step.body)]
+    return any(isinstance(step, (ast.Break, ast.Return)) for step in steps)
 
 
 def _column(module: Module, node: ast.expr) -> ast.expr | None:
