@@ -281,6 +281,7 @@ def test_other_statements_keep_workers_from_a_report_too(report: str) -> None:
         "    while rank == 0:\n        break\n    else:\n        pass\n    OTHER",
         "    FIRST if rank == 0 else OTHER",
         "    if rank != 0:\n        OTHER\n        return\n    FIRST",
+        "    if rank == 0:\n        FIRST\n        return\n    if rank == 1:\n        FIRST\n        return\n    OTHER",
         "    for _ in range(3):\n        if rank:\n            OTHER\n            continue\n        FIRST",
         "    for _ in range(3):\n        while loss:\n            if rank:\n                break\n        FIRST",
         "    if rank >= 0:\n        FIRST",

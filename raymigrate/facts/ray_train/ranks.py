@@ -219,7 +219,7 @@ def chosen_by_rank(module: Module, node: ast.AST) -> ast.expr | None:
 
 
 def skipped_by_rank(module: Module, node: ast.AST, *, perhaps: bool = False) -> ast.If | None:
-    """An `if` on the rank, before a node in one of the blocks around it, whose body leaves the block.
+    """The last `if` on the rank, before a node in one of the blocks around it, whose body leaves the block.
 
     Args:
         module: The module.
@@ -228,7 +228,7 @@ def skipped_by_rank(module: Module, node: ast.AST, *, perhaps: bool = False) -> 
     """
     child: ast.AST = node
     for parent in module.ancestors(node):
-        for block, leaving, is_sure in _leaving(module).get(parent, ()):
+        for block, leaving, is_sure in reversed(_leaving(module).get(parent, [])):
             if isinstance(child, ast.stmt) and (is_sure or perhaps) and _holds(module, block, child):
                 if module.start(leaving) < module.start(child):
                     return leaving
@@ -240,22 +240,15 @@ def skipped_by_rank(module: Module, node: ast.AST, *, perhaps: bool = False) -> 
 
 @kept
 def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If, bool]]]:
-    """By what is around it, each block that some ranks leave early, and the first `if` in it that sends them away.
+    """By what is around it, each block that some ranks leave early, and an `if` in it that sends them away, in order.
 
     With it stands whether all come to the `if` who come to the block; another one may come before it.
     """
     found: dict[ast.AST, list[tuple[Block, ast.If, bool]]] = {}
     for statement in module.of_type(ast.If):
-        own = found.get(module.parent_of[statement], ())
-        if (
-            isinstance(statement.body[-1], ENDS)
-            and not any(is_sure and _holds(module, block, statement) for block, _, is_sure in own)
-            and _divides(module, statement.test)
-        ):
+        if isinstance(statement.body[-1], ENDS) and _divides(module, statement.test):
             for parent, block, is_sure in _left(module, statement):
-                known = found.setdefault(parent, [])
-                if not any(other is block and was_sure >= is_sure for other, _, was_sure in known):
-                    known.append((block, statement, is_sure))
+                found.setdefault(parent, []).append((block, statement, is_sure))
     return found
 
 
