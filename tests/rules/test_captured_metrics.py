@@ -93,6 +93,8 @@ HELD = {
     "comprehensions": "metric = {name: [evaluate.load(name) for _ in names] for name in ('f1', 'accuracy')}",
     "one or another": "metric = evaluate.load('f1') if TASK else None",
     "second name": "other = metric = evaluate.load('f1')",
+    "or none": "metric = TASK or evaluate.load('f1')",
+    "and": "metric = evaluate.load('f1') and TASK",
 }
 
 
@@ -108,7 +110,15 @@ def test_a_metric_that_is_held_in_another_way_is_told(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["metric, other = 5, evaluate.load('f1')", "metric = evaluate.load('f1').compute(n=1)", "metric = n = 5"]
+    "line",
+    [
+        "metric, other = 5, evaluate.load('f1')",
+        "metric = evaluate.load('f1').compute(n=1)",
+        "metric = n = 5",
+        "metric = 1 if evaluate.load('f1') else 2",
+        "metric = evaluate.load('f1') or 3",
+        "metric = [1 if evaluate.load('f1') else 2]",
+    ],
 )
 def test_what_is_no_metric_is_not_told(line: str) -> None:
     outcome = converted(SCRIPT.replace("metric = {load}", line).format(functions="", use="print(metric)"))

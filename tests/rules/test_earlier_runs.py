@@ -107,6 +107,25 @@ def test_another_file_may_give_a_checkpoint_that_legacy_ray_wrote(
     assert ("old_checkpoint" in (tmp_path / "job.py").read_text()) is not is_called
 
 
+BY_WAY = {
+    "a function": "def run(last=None):\n    return go_on({})\nrun(result.checkpoint)\n",
+    "a name in it": "def run(last=None):\n    own = {}\n    return go_on(own)\nrun(result.checkpoint)\n",
+    "two": (
+        "def again(last):\n    return go_on({})\ndef run(last=None):\n    return again(last)\nrun(result.checkpoint)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", BY_WAY)
+@pytest.mark.parametrize("given", ["run(load())", "run", "init(1)"])
+def test_so_may_it_to_a_caller_of_the_function(tmp_path: Path, way: str, given: str) -> None:
+    job = f"{FIRST}def go_on(last):\n    return {SECOND.format('last')}\n{BY_WAY[way].format('last')}"
+    write(tmp_path, {"job.py": HEAD + job, "again.py": f"from job import init, run\n\nshow({given})\n"})
+    told = [finding for result in convert(tmp_path).results for finding in result.findings if finding.code == "RM403"]
+    assert bool(told) is given.startswith("run")
+    assert ("old_checkpoint" in (tmp_path / "job.py").read_text()) is not given.startswith("run")
+
+
 def test_each_of_two_functions_starts_from_its_own() -> None:
     outcome = converted(HEAD + FIRST + SECOND.format("result.checkpoint"))
     first, second = outcome.text.split("def train_func_2(config):")

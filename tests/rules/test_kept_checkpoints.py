@@ -197,3 +197,54 @@ def test_a_script_for_a_ray_that_listed_them_so_is_left() -> None:
     found = outcome("best, _ = result.best_checkpoints[0]", from_ray="2.8")
     assert "result.best_checkpoints[0]" in found.text
     assert not found.lines("RM604")
+
+
+@pytest.mark.parametrize(
+    ("reads", "after"),
+    [
+        ("best, metrics = zip(*result.best_checkpoints)\nprint(best[0])", "print(best[-1])"),
+        (
+            "pairs = result.best_checkpoints\nbest, metrics = zip(*pairs)\nprint(metrics[0]['loss'])",
+            "metrics[-1]['loss']",
+        ),
+        ("print(list(zip(*result.best_checkpoints))[1][0])", "list(zip(*result.best_checkpoints))[1][-1]"),
+        ("columns = tuple(zip(*result.best_checkpoints))\nprint(columns[0][0])", "columns[0][-1]"),
+    ],
+)
+def test_a_column_of_the_pairs_has_their_order(reads: str, after: str) -> None:
+    found = outcome(reads)
+    assert after in found.text
+    assert len(found.lines("RM604", Kind.CONVERTED)) == 1
+    assert outcome(reads, SEVERAL).lines("RM604", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "for best, metrics in result.best_checkpoints:\n    break",
+        "def best():\n    for best, metrics in list(result.best_checkpoints):\n        return best",
+        "for best, metrics in result.best_checkpoints:\n    if metrics['loss'] < 1:\n        break",
+        "import random\npairs = result.best_checkpoints\nrandom.shuffle(pairs)\nprint(pairs[0])",
+        "import numpy as np\npairs = list(result.best_checkpoints)\nnp.random.shuffle(pairs)\nbest = pairs[0]",
+    ],
+)
+def test_the_first_of_a_loop_and_of_a_shuffled_list_is_told(reads: str) -> None:
+    found = outcome(reads)
+    assert len(found.lines("RM604", Kind.MANUAL)) == 1
+    assert not found.lines("RM604", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "for best, metrics in reversed(result.best_checkpoints):\n    break",
+        "for best, metrics in sorted(result.best_checkpoints, key=str):\n    break",
+        "for best, metrics in result.best_checkpoints:\n    print(best)",
+        "for best, metrics in result.best_checkpoints:\n    if metrics['epoch'] == 3:\n        break",
+        "for best, metrics in result.best_checkpoints:\n    for name in metrics:\n        break",
+        "a, b = zip(*others)\nprint(a[0], result.best_checkpoints)",
+        "best, metrics = zip(*result.best_checkpoints)\nprint(best[-1])",
+    ],
+)
+def test_loops_over_all_and_other_columns_are_not(reads: str) -> None:
+    assert not outcome(reads).lines("RM604")

@@ -6,6 +6,8 @@ from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 SCRIPT = """
+import os
+
 from ray.air import ScalingConfig, session
 from ray.train.torch import TorchTrainer
 
@@ -206,3 +208,155 @@ def test_the_others_may_report_in_another_function(report: str, hangs: list[Kind
     script = SCRIPT.replace("\n\ndef train_loop", TELLS.replace("{", "{{").replace("}", "}}") + "\ndef train_loop")
     found = converted(script.format(report=f"    {report}"))
     assert [kind for code, kind, _ in found.findings if code == "RM407"] == hangs
+
+
+REPORT = '        session.report({"loss": loss})'
+
+
+def spelled(report: str) -> str:
+    return report.replace("FIRST", "session.report({1: 0})").replace("OTHER", "session.report({})")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'os.environ["RANK"] == 0',
+        'os.environ.get("RANK", 0) == 0',
+        'os.getenv("LOCAL_RANK") in (0, -1)',
+        'session.get_world_rank() == "0"',
+        'not os.environ["RANK"]',
+    ],
+)
+def test_a_test_of_the_rank_that_has_one_outcome_on_all_workers_stays(condition: str) -> None:
+    """A text is never equal to a number: no worker reported, and none does."""
+    for test in (condition, f"not ({condition})"):
+        text, kinds = outcome(f"    if {test}:\n{REPORT}")
+        assert kinds == []
+        assert "    if " in text
+
+
+def test_nor_does_it_by_a_name_or_a_function() -> None:
+    named = f'    number = os.environ["RANK"]\n    if number == 0:\n{REPORT}'
+    given = f'    def number():\n        return os.environ["RANK"]\n    if number() == 0:\n{REPORT}'
+    assert [outcome(script)[1] for script in (named, given)] == [[], []]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ['os.environ["RANK"] == "0"', 'int(os.environ["RANK"]) == 0', "str(rank) == '0'", "0 == int(os.getenv('RANK', 0))"],
+)
+def test_a_number_is_compared_as_what_it_is(condition: str) -> None:
+    text, kinds = outcome(f"    if {condition}:\n{REPORT}")
+    assert kinds == [Kind.CONVERTED]
+    assert "if " not in text
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        f"    while rank == 0:\n{REPORT}\n        break",
+        '    match rank:\n        case 0:\n            session.report({"loss": loss})',
+        "    match rank:\n        case 0:\n            FIRST\n        case 1:\n            OTHER",
+        '    rank == 1 and session.report({"loss": loss})',
+        '    rank or session.report({"loss": loss})',
+        '    session.report({"loss": loss}) if rank == 1 else None',
+        '    if config["all"]:\n        if rank != 0:\n            return\n    session.report({"loss": loss})',
+        '    with timer():\n        if rank != 0:\n            return\n    session.report({"loss": loss})',
+        '    if dist.is_main():\n        session.report({"loss": loss})',
+        '    if is_master:\n        session.report({"loss": loss})',
+    ],
+)
+def test_other_statements_keep_workers_from_a_report_too(report: str) -> None:
+    text, kinds = outcome(spelled(report))
+    assert set(kinds) == {Kind.MANUAL}
+    assert "ray.train.report" in text  # as it stood
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "    match rank:\n        case 0:\n            FIRST\n        case _:\n            OTHER",
+        '    match config["mode"]:\n        case 0:\n            session.report({"loss": loss})',
+        f"    while loss < 1:\n{REPORT}",
+        "    while rank == 0:\n        break\n    else:\n        pass\n    OTHER",
+        "    FIRST if rank == 0 else OTHER",
+        "    if rank != 0:\n        OTHER\n        return\n    FIRST",
+        "    if rank == 0:\n        FIRST\n        return\n    if rank == 1:\n        FIRST\n        return\n    OTHER",
+        "    for _ in range(3):\n        if rank:\n            OTHER\n            continue\n        FIRST",
+        "    for _ in range(3):\n        while loss:\n            if rank:\n                break\n        FIRST",
+        "    if rank >= 0:\n        FIRST",
+        "    is_main = True\n    if is_main:\n        FIRST",
+    ],
+)
+def test_statements_that_keep_no_worker_from_a_report(report: str) -> None:
+    assert outcome(spelled(report))[1] == []
+
+
+def test_workers_that_leave_a_loop_after_their_report_make_no_more() -> None:
+    for leaves in ("break", "return"):
+        branch = f"        if rank:\n            OTHER\n            {leaves}\n        FIRST"
+        assert outcome(spelled(f"    for _ in range(3):\n{branch}"))[1] == [Kind.MANUAL] * 2
+
+
+DECORATED = """
+from accelerate import Accelerator
+from pytorch_lightning.utilities import rank_zero_only
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+accelerator = Accelerator()
+
+
+def on_first(function):
+    def called(*values):
+        if session.get_world_rank() == 0:
+            return function(*values)
+    return called
+
+
+def only_on(rank):
+    def decorated(function):
+        def called(*values):
+            if session.get_world_rank() != rank:
+                return None
+            return function(*values)
+        return called
+    return decorated
+
+
+def timed(function):
+    def called(*values):
+        result = function(*values)
+        if session.get_world_rank() == 0:
+            print("done")
+        return result
+    return called
+
+
+{decorator}
+def tell(loss):
+    session.report({{"loss": loss}})
+
+
+def train_loop(config):
+    tell(train(config))
+
+
+TorchTrainer(train_loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "found"),
+    [
+        ("@rank_zero_only", [Kind.MANUAL]),
+        ("@accelerator.on_main_process", [Kind.MANUAL]),
+        ("@on_first", [Kind.MANUAL]),
+        ("@only_on(0)", [Kind.MANUAL]),
+        ("@timed", []),
+        ("@retry(times=3)", []),
+    ],
+)
+def test_a_decorator_that_lets_one_worker_alone_run_a_function(decorator: str, found: list[Kind]) -> None:
+    script = converted(DECORATED.format(decorator=decorator))
+    assert [kind for code, kind, _ in script.findings if code == "RM407"] == found

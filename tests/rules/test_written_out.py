@@ -82,6 +82,27 @@ trainer = TransformersTrainer(datasets={"train": few}, **kwargs)
 """,
         "scaling_config=ScalingConfig(num_workers=options.workers)",
     ),
+    "of what was handed on before, and no call could change since": (
+        """
+options = show()
+loop(options)
+kwargs = dict(trainer_init_per_worker=init, trainer_init_config={"rate": options.rate})
+print("go")
+ray.init()
+trainer = TransformersTrainer(**kwargs)
+""",
+        "options.rate",
+    ),
+    "of what is handed on later": (
+        """
+options = show()
+kwargs = dict(trainer_init_per_worker=init, trainer_init_config={"rate": options.rate})
+few = rows()
+trainer = TransformersTrainer(datasets={"train": few}, **kwargs)
+loop(options)
+""",
+        "options.rate",
+    ),
     "AccelerateTrainer": (
         """
 kwargs = dict(train_loop_per_worker=loop, scaling_config=ScalingConfig(num_workers=2))
@@ -152,6 +173,18 @@ TOLD = {
     ),
     "an attribute set by another name": f"options = show()\nours = options\n{OF_OPTIONS}ours.rate = 2\n{TRAINER}",
     "an attribute of what had another name": f"ours = show()\noptions = ours\n{OF_OPTIONS}ours.rate = 2\n{TRAINER}",
+    "an attribute of what an object got": (
+        f"options = show()\nholder = loop(options)\n{OF_OPTIONS}holder.apply()\n{TRAINER}"
+    ),
+    "an attribute of what a list holds": f"options = show()\nours = [options]\n{OF_OPTIONS}ours[0].rate = 2\n{TRAINER}",
+    "an entry of what an object got that an argument before asks": (
+        "options = show()\nholder = loop(options)\nkwargs = dict(trainer_init_config={'rate': options['rate']})\n"
+        "trainer = TransformersTrainer(run_config=holder.run(), trainer_init_per_worker=init, **kwargs)\n"
+    ),
+    "an attribute of what an object got in a loop": (
+        "options = show()\nfor _ in range(2):\n    kwargs = dict(trainer_init_config={'rate': options.rate})\n"
+        "    show.tell()\n    trainer = TransformersTrainer(**kwargs)\n    show.keep(options)\n"
+    ),
     "an attribute of what an object keeps": f"options = show()\nshow.own = options\n{OF_OPTIONS}show()\n{TRAINER}",
     "an attribute that one of the values may set": (
         "options = show()\nkwargs = dict(datasets=show(options))\n"

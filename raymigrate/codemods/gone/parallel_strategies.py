@@ -9,10 +9,11 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.syntax.guards import is_asked_for, is_guarded
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.torch.wrapped_models import POSITION, STRATEGY
 from raymigrate.facts.values import has_unpacking, keyword_named, unpacked_dicts
-from raymigrate.facts.values.carried import carried
 
 PREPARE_MODEL = "ray.train.torch.prepare_model"
 ITS_ARGUMENTS = "parallel_strategy_kwargs"
@@ -47,10 +48,12 @@ def parallel_strategies(context: Context) -> None:
 
 def _tell_unpacked(context: Context, unpacked: ast.expr) -> None:
     """Tells of what a call gets out of a dict."""
-    for entry in carried(context.module, unpacked).entries:
+    for entry in carried_from_callers(context.module, unpacked).entries:
         if entry.name in FORMER and not is_asked_for(entry.module, entry.key, entry.name):
-            place = entry.key if entry.module is context.module else unpacked
-            context.manual(RM693, place, f"prepare_model({entry.name}=) is refused today.", FORMER[entry.name])
+            is_here = entry.module is context.module
+            written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
+            message = f"prepare_model({entry.name}=){written} is refused today."
+            context.manual(RM693, entry.key if is_here else unpacked, message, FORMER[entry.name])
 
 
 def _third(context: Context, given: ast.expr) -> None:

@@ -20,11 +20,12 @@ from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
 from raymigrate.facts.hugging_face.instances import DEPLOYMENT, instance_of, is_imported_deployment
 from raymigrate.facts.projects.places import Place
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, keyword_named
-from raymigrate.facts.values.carried import Entry, carried, gives_none
+from raymigrate.facts.values.carried import Entry, gives_none
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 
@@ -272,7 +273,7 @@ def _given(context: Context, call: ast.Call, called: _Called, refused: Refusal) 
         if keyword.arg is not None:
             yield keyword.arg
             continue
-        found = carried(context.module, keyword.value).entries
+        found = carried_from_callers(context.module, keyword.value).entries
         entries = [entry for entry in found if entry.name in refused.even_none or not gives_none(entry)]
         yield from sorted({entry.name for entry in entries if not _is_told(context, entry, keyword)})
 

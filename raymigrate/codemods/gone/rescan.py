@@ -30,12 +30,12 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED as AIR_MOVED
 from raymigrate.facts.hugging_face.instances import declared_others, instance_of
 from raymigrate.facts.projects.passed_names import PassedName, passed_names
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.magics import runs_other_files
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_call_by_name, methods_of_object
-from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.partials import function_of
 from raymigrate.knowledge.libraries import LIBRARIES, is_made_on_request, look_up, member, names_of, parameters, takes
 from raymigrate.knowledge.successors import successor
@@ -330,7 +330,7 @@ def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]
 
 def _unpacked(context: Context, name: str, call: ast.Call, keyword: ast.keyword, given: tuple[str, ...]) -> None:
     """Tells of what a function of the hub, or a deployment of Ray Serve, gets out of a dict and refuses."""
-    for entry in carried(context.module, keyword.value).entries:
+    for entry in carried_from_callers(context.module, keyword.value).entries:
         new = RENAMED.get(entry.name)
         if new is not None and takes(given, new) and not takes(given, entry.name):
             tell_key(context, entry, keyword.value, Change(new), shown(context.module, call, keyword))

@@ -19,9 +19,10 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES, calls_of_classes, is_model_class
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.carried import Entry
 from raymigrate.facts.values.keys import perhaps_taken_out, taken_out
 from raymigrate.facts.values.partials import function_of
 
@@ -68,7 +69,7 @@ def _is_named(module: Module, call: ast.Call) -> bool:
 
 def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: bool, outcome: str = "") -> None:
     """Tells of the keys of a dict that a loading function gets, where they are written."""
-    found = carried(context.module, keyword.value)
+    found = carried_from_callers(context.module, keyword.value)
     entries = list(found.entries)
     what = shown(context.module, call, keyword)
     unseen = f"{what}, whose dict is not seen here,"

@@ -9,10 +9,12 @@ from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import VALUES
 from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.shared_keys import others_get_value
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import Source, constants
-from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.carried import Entry
 
 # transformers 4.36 training_args.py: `if self.report_to is None: ... self.report_to = "all"`.
 ALL_TRACKERS, NO_TRACKERS = '"all"', '"none"'
@@ -53,15 +55,16 @@ def change_unpacked_values(context: Context, call: ast.Call, keyword: ast.keywor
         keyword: What is unpacked there.
     """
     given = {other.arg for other in call.keywords}  # what is given twice was always a TypeError
-    entries = [entry for entry in carried(context.module, keyword.value).entries if entry.name in VALUES]
+    entries = [entry for entry in carried_from_callers(context.module, keyword.value).entries if entry.name in VALUES]
     for entry in (entry for entry in entries if entry.name not in given):
         if entry.value in context.plan.expressions:
             continue
         is_here = entry.module is context.module
+        writer = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
         is_seen = isinstance(entry.value, ast.Constant) and not _is_read(context.module, entry.name, entries)
         for found in _refused(context, call, entry.module, entry.name, entry.value):
             if not is_here or not is_seen or others_get_value(context.module, entry.key, entry.name, call):
-                _tell(context, entry.value if is_here else keyword, entry.name, found)
+                _tell(context, entry.value if is_here else keyword, entry.name, found, writer)
             elif context.converts(RM705, entry.value, f"{_message(entry.name, found)}; {_now(context, call, found)}."):
                 context.plan.replace(entry.value, found.new)
 
@@ -81,13 +84,15 @@ def _refused(context: Context, call: ast.Call, module: Module, name: str, value:
             yield _Refused(source, known, NO_TRACKERS if had_none else choices[known])
 
 
-def _message(name: str, found: _Refused) -> str:
-    return f"{name}={found.value!r} raises a ValueError today"
+def _message(name: str, found: _Refused, writer: str = "") -> str:
+    return f"{name}={found.value!r}{writer} raises a ValueError today"
 
 
-def _tell(context: Context, place: ast.AST, name: str, found: _Refused) -> None:
+def _tell(context: Context, place: ast.AST, name: str, found: _Refused, writer: str = "") -> None:
     meant = f" {MEANT_ALL}" if found.new == ALL_TRACKERS else ""
-    context.manual(RM705, place, f"{_message(name, found)}.", f"Write {found.new} where the value is set.{meant}")
+    context.manual(
+        RM705, place, f"{_message(name, found, writer)}.", f"Write {found.new} where the value is set.{meant}"
+    )
 
 
 def _now(context: Context, call: ast.Call, found: _Refused) -> str:

@@ -29,9 +29,10 @@ from raymigrate.codemods.libraries.refused_values import change_unpacked_values,
 from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, refused, shown, tell_key, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.indirect import calls_by_name, calls_of_held
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.values import has_starred
-from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.carried import Entry
 from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 
 WORDS = (
@@ -91,7 +92,7 @@ def _tell_perhaps(context: Context, call: ast.Call, changes: Mapping[str, Change
     """Tells of what one of the classes refuses that a variable may hold: `cls(**arguments)`."""
     for keyword in call.keywords:
         if keyword.arg is None:
-            found = carried(context.module, keyword.value).entries
+            found = carried_from_callers(context.module, keyword.value).entries
         else:
             found = (Entry(context.module, keyword.arg, keyword, keyword.value),)
         for entry in refused(context, call, found, changes):

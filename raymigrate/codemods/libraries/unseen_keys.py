@@ -10,6 +10,7 @@ from raymigrate.codemods.libraries.argument_edits import change_argument, tell_b
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.shared_keys import others_get_key
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
@@ -227,7 +228,7 @@ def _unpacked(context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys) 
         keys: What is known of the dict.
     """
     module = context.module
-    whole = carried(module, keyword.value)
+    whole = carried_from_callers(module, keyword.value)
     searched = _searched(module, whole, taken_out(module, keyword.value))
     read = {name for name, _ in keys.reads} if keys.hidden else set()  # a key that is read keeps its name
     known = {key for name, key in keys.strings if name not in read} | {inner for _, inner in keys.keywords}

@@ -25,9 +25,9 @@ from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
 from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.ray_train.framework_checkpoints import CLASSES
-from raymigrate.facts.ray_train.results import class_method
+from raymigrate.facts.ray_train.results import class_method, is_any_checkpoint
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import is_call_by_name, sources
 
 TOLD = ("from_dict", "from_checkpoint")  # of which is told where they stand
 FILLED = ("from_model", "from_state_dict")
@@ -36,6 +36,15 @@ OF_ANOTHER = (
     "{name}(checkpoint.path, checkpoint.filesystem) reads what methods of {name} wrote. Of a checkpoint that was made"
     " from a dict, read the file with the dict, in with checkpoint.as_directory() as folder: what converted code wrote"
     f' with torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), map_location="cpu", weights_only=False).'
+)
+# Ray 2.60 train/v2/_internal/execution/storage.py:511
+OF_NO_CLASS = (
+    "Today the checkpoint of a run is a ray.train.Checkpoint, whatever was reported, as is what was made from a dict:"
+    " isinstance(..., {name}) is False."
+)
+NO_CLASS_ASKED = (
+    "Leave the question out where all are {name}s; {name}(checkpoint.path, checkpoint.filesystem) has the methods of"
+    " the class. Else ask the folder for its files."
 )
 NO_MODEL_FILE = (
     "TorchCheckpoint.get_model() reads model.pt, and raises a RuntimeError without it on Ray >= 2.7: what is made from"
@@ -65,6 +74,30 @@ def framework_checkpoints(context: Context) -> None:
     for reference in context.references(*CLASSES):
         if reference.qualified in CLASSES:
             constructed(context, reference, False, _kept(reference.qualified.rpartition(".")[2]))
+
+
+@codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS, after=[framework_checkpoints])
+def asked_classes(context: Context) -> None:
+    """Reports `isinstance(checkpoint, TorchCheckpoint)` of what may be the checkpoint of a run, or made from a dict."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        if not is_call_by_name(call, "isinstance") or len(call.args) != 2:
+            continue
+        checkpoint, asked = call.args
+        names = {module.qualified(one) or "" for one in (asked.elts if isinstance(asked, ast.Tuple) else (asked,))}
+        if names and names <= set(CLASSES) and _may_be_plain(context, checkpoint):
+            name = min(names).rpartition(".")[2]
+            context.manual(RM308, call, OF_NO_CLASS.format(name=name), NO_CLASS_ASKED.format(name=name))
+
+
+def _may_be_plain(context: Context, checkpoint: ast.expr) -> bool:
+    """Whether a value may be a checkpoint of no framework; of a parameter this is only said of code for legacy Ray."""
+    found = sources(context.module, checkpoint)
+    makers = [class_method(context.module, source, CLASSES) for source in found]
+    if found and all(maker is not None and maker not in TOLD for maker in makers):
+        return False
+    is_known = "from_dict" in makers or any(is_any_checkpoint(context.module, source) for source in found)
+    return is_known or context.of_legacy_job
 
 
 @codemod("TorchCheckpoint", phase=Phase.TRIALS, after=[framework_checkpoints])

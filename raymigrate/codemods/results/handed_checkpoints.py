@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.facts.hugging_face.model_folders import leads_to_model
 from raymigrate.facts.projects.declared import is_declared_item
-from raymigrate.facts.projects.helpers import is_helper
+from raymigrate.facts.projects.helpers import is_in_helper
 from raymigrate.facts.projects.project_uses import names_any
 from raymigrate.facts.ray_train.checkpoint_folders import name_of_folder
 from raymigrate.facts.ray_train.results import (
@@ -47,7 +47,7 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
         return False
     if not is_called_checkpoint(module, read.value) and not is_any_checkpoint(module, read.value):
         return False
-    if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
+    if is_in_helper(module, read):
         return False  # of this tool, which knows what it reads
     if _is_copied_for_others(module, read):
         return True

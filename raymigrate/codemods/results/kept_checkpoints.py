@@ -35,6 +35,7 @@ MESSAGE = (
 OTHER = "this may be another one now"
 MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
+SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
 COPIES = ("list", "tuple", "iter", "copy.copy", "copy.deepcopy")  # which keep the order
 
 
@@ -53,7 +54,12 @@ def kept_checkpoints(context: Context) -> None:
         if numbers <= {None}:
             continue
         is_sure = all(None not in trainers_of(result.module, result.node) for result in results)
-        is_sure = is_sure and not put_in_order and all(_is_list(one.node) for one in module.origins(pairs))
+        is_sure = (
+            is_sure
+            and not put_in_order
+            and not _is_shuffled(module)
+            and all(_is_list(one.node) for one in module.origins(pairs))
+        )
         is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
         first = _read_first(module, item)
         if first is not None and numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
@@ -68,7 +74,7 @@ def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     for item in module.of_type(ast.Subscript):
         first = item.slice.upper if isinstance(item.slice, ast.Slice) else item.slice
         if isinstance(place := module.constant(first), int) and place >= 0:
-            yield item, item.value, OTHER
+            yield item, _column(module, item.value) or item.value, OTHER
     for call, method in module.method_calls("pop"):
         if call.args and module.constant(call.args[0]) == 0:
             yield call, method.value, OTHER
@@ -79,6 +85,35 @@ def _items(module: Module) -> Iterator[tuple[ast.expr, ast.expr, str]]:
         targets = getattr(statement.targets[0], "elts", [])
         if targets and not isinstance(targets[0], ast.Starred):
             yield statement.value, statement.value, OTHER if has_starred(targets) else MORE
+    for loop in module.of_type(ast.For):
+        if _may_end_early(loop):
+            yield loop.iter, loop.iter, OTHER
+
+
+def _may_end_early(loop: ast.For) -> bool:
+    """Whether a loop may leave at its first item; one that looks for a value, `if metrics["epoch"] == 3`, may not."""
+    tests = [step for step in loop.body if isinstance(step, ast.If)]
+    asked = [step for step in tests if not any(isinstance(part, ast.Eq) for part in ast.walk(step.test))]
+    steps = [*loop.body, *(inner for step in asked for inner in step.body)]
+    return any(isinstance(step, (ast.Break, ast.Return)) for step in steps)
+
+
+def _column(module: Module, node: ast.expr) -> ast.expr | None:
+    """The pairs whose first or second parts a value is: of `checkpoints, metrics = zip(*pairs)`, of `zipped[0]`."""
+    whole = None
+    if isinstance(node, ast.Subscript):
+        whole = node.value
+    elif isinstance(target := module.definition(node), ast.Name) and isinstance(
+        outer := module.parent_of[target], (ast.Tuple, ast.List)
+    ):
+        whole = module.assigned(outer)
+    zipped = next(iter(module.origins(whole)), None) if whole is not None else None
+    while zipped is not None and (copied := _copied(zipped.module, zipped.node)) is not None:
+        zipped = next(iter(zipped.module.origins(copied)), None)
+    match zipped.node if zipped is not None and zipped.module is module else None:
+        case ast.Call(func=ast.Name(id="zip"), args=[ast.Starred(value=pairs)]):
+            return pairs
+    return None
 
 
 def _read_first(module: Module, item: ast.expr) -> ast.expr | None:
@@ -133,6 +168,11 @@ def _put_in_order(module: Module) -> dict[frozenset[ast.AST], list[ast.Call]]:
         if _results(module, method.value):
             found.setdefault(_made_by(module, method.value), []).append(call)
     return found
+
+
+def _is_shuffled(module: Module) -> bool:
+    """Whether the script shuffles one of the lists, which did nothing to a list of one."""
+    return any(call.args and _results(module, call.args[0]) for call in module.calls(*SHUFFLES))
 
 
 def _surely_runs_first(module: Module, call: ast.Call, item: ast.expr) -> bool:

@@ -66,12 +66,22 @@ def captured_metrics(context: Context) -> None:
 def _names_of(module: Module, call: ast.Call) -> list[ast.Name]:
     """The names that a metric gets where it is loaded, by itself or with what holds it."""
     around: list[ast.AST] = [call]
-    while isinstance(outer := module.parent_of[around[-1]], HOLDS):
+    while isinstance(outer := module.parent_of[around[-1]], HOLDS) and not _is_asked(outer, around[-1]):
         around.append(outer)
     if not isinstance(outer, BINDS):
         return []
     bound = (part for target in targets_of(outer) for part in ast.walk(target) if isinstance(part, ast.Name))
     return [name for name in bound if isinstance(name.ctx, ast.Store) and module.assigned(name) in around]
+
+
+def _is_asked(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether a value is asked whether it is true, and is not what comes of it: `load()` of `1 if load() else 2`.
+
+    A new metric has the length 0 (evaluate 0.4.6: module.py:253): `load() or x` is x, and `load() and x` is not.
+    """
+    if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.Or):
+        return inner is not outer.values[-1]
+    return isinstance(outer, ast.IfExp) and inner is outer.test
 
 
 def given_functions(module: Module) -> list[ast.AST | None]:

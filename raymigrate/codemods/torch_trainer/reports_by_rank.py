@@ -6,6 +6,7 @@ workers: with rank 0 alone the job never ends, and warns once a minute (DEFAULT_
 
 import ast
 from collections.abc import Sequence
+from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -13,9 +14,21 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_rank
-from raymigrate.facts.ray_train.ranks import asks_for_rank, asks_for_rank_alone, rank_condition, skipped_by_rank
+from raymigrate.facts.ray_train.ranks import (
+    Condition,
+    asked_of,
+    asks_for_rank,
+    asks_for_rank_alone,
+    chosen_by_rank,
+    decorated_by_rank,
+    may_divide,
+    rank_condition,
+    sides_of,
+    skipped_by_rank,
+)
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
 from raymigrate.facts.values import called_name, is_method_call
 
 RM407 = Rule(
@@ -29,6 +42,7 @@ RM407 = Rule(
 
 HERE = "Only some workers report here, and report() waits for all: the job hangs."
 AFTER = "Only some workers get here, and report() waits for all: the job hangs."
+PERHAPS = "Some workers may have left before (`{}`), and report() waits for all: then the job hangs."
 # Where the rank goes into what a condition asks for, and it is not seen whether the answer differs by it.
 UNSEEN = (
     "If `{}` isn't the same on every worker, only some of them report here, and report() waits for all: the job hangs."
@@ -57,33 +71,49 @@ PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
 def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module
-    conditions = {call: rank_condition(module, call) for call in module.calls(*REPORTS)}
-    uses = {call: _uses_of_function(module, call) for call, condition in conditions.items() if condition is None}
-    by_use = {use: rank_condition(module, use) for found in uses.values() for use in found}
-    of_all = _with_reports_on_both_sides(module, [*conditions.items(), *by_use.items()])
-    for call, condition in conditions.items():
-        if condition is None:
-            if (leaving := skipped_by_rank(module, call)) is not None:
-                _tell(context, call, leaving, AFTER)
-            elif uses[call] and all(by_use[use] in of_all for use in uses[call]):
-                continue  # the others report in another function, or without one
-            elif is_for_first_rank(module, call) and not _is_in_both_sides(module, call):
-                context.manual(RM407, call, HERE)  # `report() if first else None`, or in a function that it alone calls
+    reports = list(module.calls(*REPORTS))
+    uses = {call: _uses_of_function(module, call) for call in reports}
+    of_all = _with_reports_on_each_side(module, [*reports, *(use for found in uses.values() for use in found)])
+    for call in reports:
+        condition = _condition(module, call)
+        is_of_all = condition in of_all
+        while condition is not None and condition in of_all:
+            condition = _condition(module, condition)
+        if condition is not None:
+            _free_or_tell(context, condition, call)
+        elif is_of_all:
             continue
-        if condition in of_all:
-            continue
-        if _stands_alone(context, condition, call):
-            message = "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."
-            if context.converts(RM407, call, message):
-                _free(context, condition, call)
-        else:
-            _tell(context, call, condition, HERE)
+        elif uses[call] and all(_condition(module, use) in of_all for use in uses[call]):
+            continue  # the others report in another function, or without one
+        elif is_for_first_rank(module, call) and not _is_in_both_sides(module, call):
+            context.manual(RM407, call, HERE)  # `report() if first else None`, or in a function that it alone calls
+        elif decorated_by_rank(module, call):
+            context.manual(RM407, call, HERE)
+        elif (asked := chosen_by_rank(module, call)) and not _is_in_both_sides(module, call):
+            context.manual(RM407, call, _message(module, asked, HERE))
+        elif leaving := skipped_by_rank(module, call, perhaps=True):
+            context.manual(RM407, call, PERHAPS.format(module.source(leaving.test)))
 
 
-def _tell(context: Context, call: ast.Call, condition: ast.If, message: str) -> None:
-    """Reports a report that some workers do not make, or may not make."""
-    is_sure = asks_for_rank(context.module, condition.test)
-    context.manual(RM407, call, message if is_sure else UNSEEN.format(context.module.source(condition.test)))
+def _condition(module: Module, node: ast.AST) -> Condition | None:
+    """What keeps some workers from a node in its function: a statement around it, or an `if` before it that leaves."""
+    found = (rank_condition(module, node, may_divide), skipped_by_rank(module, node))
+    return max((condition for condition in found if condition is not None), key=module.start, default=None)
+
+
+def _free_or_tell(context: Context, condition: Condition, call: ast.Call) -> None:
+    """Deals with a report that some workers do not make, or may not make."""
+    module, asked = context.module, asked_of(condition)
+    if isinstance(condition, ast.If) and _stands_alone(context, condition, call):
+        if context.converts(RM407, call, "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."):
+            _free(context, condition, call)
+    else:
+        context.manual(RM407, call, _message(module, asked, HERE if condition in module.ancestors(call) else AFTER))
+
+
+def _message(module: Module, asked: ast.expr, message: str) -> str:
+    """What is said of a report, where it is sure that not all workers make it or not."""
+    return message if asks_for_rank(module, asked) else UNSEEN.format(module.source(asked))
 
 
 def _uses_of_function(module: Module, report: ast.Call) -> Sequence[ast.AST]:
@@ -100,28 +130,45 @@ def _is_in_both_sides(module: Module, report: ast.Call) -> bool:
     return bool(sides) and all(not side.isdisjoint(REPORTS) for side in sides)
 
 
-def _with_reports_on_both_sides(module: Module, conditions: Sequence[tuple[ast.AST, ast.If | None]]) -> set[ast.If]:
+def _with_reports_on_each_side(module: Module, nodes: Sequence[ast.AST]) -> set[Condition]:
     """The conditions on the rank that reports follow either way: `if rank == 0: ... elif rank == 1: ... else: ...`.
 
     Args:
         module: The module.
-        conditions: The innermost one around each report, and each use of a function that reports.
+        nodes: The reports, and the uses of functions that report.
     """
-    inside: dict[ast.If, list[ast.AST]] = {}
-    for call, condition in conditions:
-        if condition is not None:
-            inside.setdefault(condition, []).append(call)
-        outer = condition
-        while outer is not None and (outer := rank_condition(module, outer)) is not None and outer not in inside:
-            inside[outer] = []
-    found = set[ast.If]()
+    inside: dict[Condition, list[ast.AST]] = {}
+    for node in nodes:
+        if (condition := _condition(module, node)) is not None:
+            inside.setdefault(condition, []).append(node)
+        while condition is not None and (condition := _condition(module, condition)) not in (None, *inside):
+            inside[condition] = []
+    found = set[Condition]()
     for condition in sorted(inside, key=module.start, reverse=True):  # the inner ones first
-        after = module.start(condition.orelse[0]) if condition.orelse else None
-        if after is not None and len({module.start(node) >= after for node in inside[condition]}) > 1:
+        if _is_on_each_side(module, condition, inside[condition]):
             found.add(condition)
-            if (outer := rank_condition(module, condition)) is not None:
+            if (outer := _condition(module, condition)) is not None:
                 inside[outer].append(condition)
     return found
+
+
+def _is_on_each_side(module: Module, condition: Condition, nodes: Sequence[ast.AST]) -> bool:
+    """Whether one of some nodes is on each way through a condition, or behind it where its body leaves."""
+    ends = isinstance(condition, ast.If) and condition.body[-1]
+    if isinstance(ends, ast.Break) or (isinstance(ends, ast.Return) and _is_in_loop(module, condition)):
+        return False  # these workers come back to no report, the others do
+    sides = sides_of(condition)
+    around = [{node, *module.ancestors(node)} for node in nodes]
+    taken = [
+        next((n for n, side in enumerate(sides) if not outer.isdisjoint(side)), len(sides) - 1) for outer in around
+    ]
+    return len({*taken}) == len(sides)
+
+
+def _is_in_loop(module: Module, node: ast.AST) -> bool:
+    """Whether a node is in a loop of its function."""
+    own = takewhile(lambda parent: not isinstance(parent, FUNCTIONS), module.ancestors(node))
+    return any(isinstance(parent, LOOPS) for parent in own)
 
 
 def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:

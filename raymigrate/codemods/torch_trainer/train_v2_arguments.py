@@ -26,7 +26,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_storage
-from raymigrate.facts.projects.helpers import is_helper
+from raymigrate.facts.projects.helpers import is_in_helper
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.ray_tune.tuners import config_names
@@ -173,16 +173,10 @@ def counted_resources(context: Context) -> None:
     """Reports what reads the resources of a ScalingConfig, among which are no longer those of the trainer."""
     for name in COUNTS if context.of_legacy_job else ():
         for node in context.module.attributes(name):
-            if _is_in_helper(context.module, node):
-                continue
+            if is_in_helper(context.module, node):
+                continue  # how many trials fit is counted from what the workers take
             if every_origin(context.module, node.value, _counts_trainer):
                 context.manual(RM401, node, WORKERS_ALONE.format(name), ADD_TRAINER)
-
-
-def _is_in_helper(module: Module, node: ast.AST) -> bool:
-    """Whether a conversion wrote this: how many trials fit is counted from what the workers take."""
-    function = module.function(node)
-    return isinstance(function, ast.FunctionDef) and is_helper(function)
 
 
 def _counts_trainer(module: Module, made: ast.expr) -> bool:

@@ -7,7 +7,7 @@ they are looked for: of one that legacy Ray wrote, or may have written, the rule
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from raymigrate.base.findings import Rule
@@ -21,6 +21,7 @@ from raymigrate.facts.ray_train.results import GET_CHECKPOINT, Layout, carries_p
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, sources
+from raymigrate.facts.values.calls import given_to
 
 ARGUMENT = "resume_from_checkpoint"
 MESSAGE = f"TorchTrainer({ARGUMENT}=) raises on Ray >= 2.51; the checkpoint goes with the config."
@@ -54,7 +55,7 @@ def _is_written_by_converted(context: Context, call: TrainerCall, checkpoint: as
     """Whether a checkpoint, where there is one, is of trainers that were converted before, or of the trainer itself."""
     module = context.module
     found = [source for source in sources(module, checkpoint) if not is_none(source)]
-    if any(_may_be_given_elsewhere(module, name) for source in (checkpoint, *found) for name in _names(source)):
+    if any(is_taken_elsewhere(module, parameter) for parameter in _parameters(module, [checkpoint, *found])):
         return False
     trainers = [trainers_behind(module, source) for source in found if _is_of_result(module, source)]
     return (
@@ -73,14 +74,18 @@ def _is_of_result(module: Module, source: ast.expr) -> bool:
     return not isinstance(source, ast.Name) and layout(module, source) is Layout.NESTED
 
 
-def _names(node: ast.expr) -> Iterator[ast.Name]:
-    return (part for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
-def _may_be_given_elsewhere(module: Module, name: ast.Name) -> bool:
-    """Whether a name is a parameter of what other files use as well: they may give what legacy Ray wrote."""
-    bindings = module.scope_of[name].lookup(name.id)
-    return any(isinstance(bound.node, ast.arg) and is_taken_elsewhere(module, bound.node) for bound in bindings)
+def _parameters(module: Module, values: Sequence[ast.expr]) -> Iterator[ast.arg]:
+    """The parameters through which values came, callers of callers included: other files may give these another one."""
+    waiting = [*values]
+    seen = set[ast.AST]()
+    while waiting:
+        for name in (part for part in ast.walk(waiting.pop()) if isinstance(part, ast.Name)):
+            bound = [binding.node for binding in module.scope_of[name].lookup(name.id) if binding.node not in seen]
+            seen.update(bound)
+            for parameter in (node for node in bound if isinstance(node, ast.arg)):
+                yield parameter
+                waiting += [source.node for source in given_to(module, parameter).found if source.module is module]
+            waiting += [value for node in bound if (value := module.assigned(node)) is not None]
 
 
 def _may_read_it_itself(function: TrainFunction) -> bool:

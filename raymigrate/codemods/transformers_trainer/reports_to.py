@@ -74,7 +74,7 @@ def tell_loader_processes(context: Context, function: TrainFunction) -> None:
     made = [arguments for _, arguments in _made(function)]
     for home in dict.fromkeys((*function.shown.modules, context.module)):
         others = [call for call in home.calls(*TRAINING_ARGUMENTS) if call not in made]
-        for place in _settings(home, LOADER_PROCESSES, (None, 0)):
+        for place in dict.fromkeys(_settings(home, LOADER_PROCESSES, (None, 0))):
             if home.parent_of[place] in others:
                 continue
             is_here = home is context.module

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
-from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank, tests_rank
+from raymigrate.facts.ray_train.ranks import chosen_by_rank, rank_condition, skipped_by_rank, tests_rank
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
@@ -90,20 +90,13 @@ def on_some_ranks(module: Module, node: ast.AST) -> bool:
     """Whether only some of the workers come to a node, also where its function is called by these alone."""
 
     def asks(place: ast.AST) -> bool:
-        return bool(rank_condition(module, place) or skipped_by_rank(module, place) or _in_choice(module, place))
+        return bool(rank_condition(module, place) or skipped_by_rank(module, place) or chosen_by_rank(module, place))
 
     def function_of(place: ast.AST) -> ast.FunctionDef | None:
         function = next((outer for outer in module.ancestors(place) if isinstance(outer, ast.FunctionDef)), None)
         return function if function is not None and isinstance(module.parent_of[function], ast.Module) else None
 
     return on_every_way(node, asks, function_of, module.uses_of)
-
-
-def _in_choice(module: Module, node: ast.AST) -> bool:
-    """Whether a node is part of `checkpoint if rank == 0 else None`."""
-    statement = module.statement(node)
-    outer = (parent for parent in module.ancestors(node) if module.inside(parent, statement))
-    return any(isinstance(parent, ast.IfExp) and tests_rank(module, parent.test) for parent in outer)
 
 
 def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, ast.expr]]:

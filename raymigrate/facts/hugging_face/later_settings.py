@@ -1,4 +1,4 @@
-"""What TrainingArguments are given once they are made: by an attribute, by `setattr()`, by methods of theirs.
+"""What TrainingArguments are given once they are made: by an attribute, `setattr()`, `vars()`, methods of theirs.
 
 `args.seed = 1`, `setattr(args, "seed", 1)`, `args.set_training(seed=1)`. Such a method sets all of its fields, those
 that it is not given to defaults of its own (transformers 5.23, training_args.py:2225).
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_method_call
+from raymigrate.facts.values import argument, has_unpacking, is_call_by_name, is_method_call
 
 BATCH = "per_device_train_batch_size"
 # The methods with their parameters, in order, and the fields that these are; None for what no rule asks for.
@@ -43,7 +43,8 @@ class Setting:
     """A place where a field gets a value.
 
     Args:
-        place: The attribute, the call of setattr(), or what a method is given for it: the call where that is nothing.
+        place: The attribute, the key, the call of setattr(), or what a method is given for it: the call where that is
+            nothing.
         owner: The object.
         value: The value; None where it is a default of the method, or is not seen.
     """
@@ -66,7 +67,38 @@ def later_settings(module: Module, name: str) -> list[Setting]:
         name: The field.
     """
     stores = [Setting(store, store.value, module.assigned(store)) for store in module.stores(name)]
-    return sorted((*stores, *_by_call(module).get(name, ())), key=lambda setting: module.start(setting.place))
+    found = (*stores, *_by_call(module).get(name, ()), *_by_fields(module, name))
+    return sorted(found, key=lambda setting: module.start(setting.place))
+
+
+def _by_fields(module: Module, name: str) -> Iterator[Setting]:
+    """Values that a field gets in the dict of an object: `vars(args)["seed"] = 1`, `args.__dict__.update(seed=1)`."""
+    for word in module.spelling(name):
+        outer = module.parent_of[word]
+        if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
+            if (owner := _of_fields(outer.value)) is not None:
+                yield Setting(word, owner, module.assigned(outer))
+        elif (
+            isinstance(outer, ast.Dict)
+            and word in outer.keys
+            and (owner := _updated(module.parent_of[outer])) is not None
+        ):
+            yield Setting(word, owner, outer.values[outer.keys.index(word)])
+    for call, keyword in module.keywords(name):
+        if (owner := _updated(call)) is not None:
+            yield Setting(keyword, owner, keyword.value)
+
+
+def _updated(call: ast.AST) -> ast.expr | None:
+    """The object whose fields `update()` gives values."""
+    return _of_fields(call.func.value) if is_method_call(call, "update") else None
+
+
+def _of_fields(node: ast.expr) -> ast.expr | None:
+    """The object whose fields a dict holds: `vars(args)`, `args.__dict__`."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    return node.args[0] if is_call_by_name(node, "vars") and len(node.args) == 1 else None
 
 
 @kept

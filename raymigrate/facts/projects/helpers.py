@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.syntax.module import Module
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -140,6 +141,12 @@ def is_helper(definition: Definition) -> bool:
     docstring = ast.get_docstring(definition, clean=False) or ""
     is_of_predictor = docstring.startswith(OF_PREDICTOR) or docstring.endswith(OF_OWN_PREDICTOR)
     return is_of_predictor or (docstring or code_of(definition)) in _marks
+
+
+def is_in_helper(module: Module, node: ast.AST) -> bool:
+    """Whether a node is, or is in, a class or function that an earlier run wrote."""
+    around = (node, *module.ancestors(node))
+    return any(isinstance(outer, WITH_DOCSTRING) and is_helper(outer) for outer in around)
 
 
 def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:

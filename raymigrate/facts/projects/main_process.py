@@ -35,6 +35,7 @@ COMPARES: dict[type[ast.cmpop], Callable[..., object]] = {
     **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
     **{ast.In: lambda rank, several: rank in several, ast.NotIn: lambda rank, several: rank not in several},
 }
+FIRST = (0, -1)  # -1 stands for a run of one process
 OTHERS = (1, 2, 3, 7, 8, 1_000_003)  # what is so for these is taken to be so for every process but the first
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
 OF_GROUPS = lazy_regex(r"distributed|(?:^|_)ddp(?:_|$)", re.IGNORECASE)  # names for a run of several processes
@@ -113,7 +114,7 @@ class MainProcess:
             return self._names_first(test)
         if isinstance(test, ast.Call):
             return (first and self._names_first(test.func)) or self._answers_so(module, test, seen, first=first)
-        return not first and self.is_rank(module, test, above)  # zero is false
+        return not first and self._kind(module, test, above) not in (None, str)  # zero is false, its text is not
 
     def _names_first(self, node: ast.expr) -> bool:
         names = FIRST_OF_RUN if self.of_run else FIRST_OF_RUN | FIRST_OF_MACHINE
@@ -124,7 +125,7 @@ class MainProcess:
 
         Each function is asked once: there may be exponentially many ways to one. Meanwhile it answers nothing.
         """
-        if not first and self.is_rank(module, call, seen - {call}):
+        if not first and self._kind(module, call, seen - {call}) not in (None, str):
             return True
         home, answers = _answers(module, call)
         if not answers:
@@ -143,25 +144,39 @@ class MainProcess:
         return first and bool(true) and all(self.is_alone(home, answer, seen) for answer in true)
 
     def _compares(self, module: Module, test: ast.Compare, seen: Seen, *, first: bool) -> bool:
-        """Whether a comparison tells the main process from all others: `rank == 0`, `rank in (-1, 0)`, `0 < rank`.
-
-        -1 stands for a run of one process; a number that was not made of its text is compared with texts.
-        """
+        """Whether a comparison tells the main process from all others: `rank == 0`, `rank in (-1, 0)`, `0 < rank`."""
         holds = self._outcomes(module, test, seen)
         try:
-            found = [holds(number) for number in OTHERS] if holds is not None else []
+            own, found = [[holds(number) for number in numbers] if holds else [] for numbers in (FIRST, OTHERS)]
         except TypeError:  # no Python code compares these
             return False
-        return bool(found) and (not any(found) if first else all(found))
+        return bool(found) and (any(own) and not any(found) if first else all(found) and not all(own))
+
+    def is_same_for_all(self, module: Module, test: ast.expr) -> bool:
+        """Whether a test of the number of a process has one outcome in all of a run: `rank >= 0`.
+
+        `os.environ["RANK"] == 0` compares a text with a number, and is never so; the text itself is always true.
+        """
+        if not isinstance(test, ast.Compare):
+            return self._kind(module, test, frozenset()) is str
+        holds = self._outcomes(module, test, frozenset())
+        try:
+            return holds is not None and len({bool(holds(number)) for number in (0, *OTHERS)}) == 1
+        except TypeError:
+            return False
 
     def _outcomes(self, module: Module, test: ast.Compare, seen: Seen) -> Callable[[int], object] | None:
-        """What a comparison with constants says of each number of a process; None where it is none of that kind."""
+        """What a comparison with constants says of each number of a process; None where it is none of that kind.
+
+        A number of which it is not seen whether it was made of its text is one where it is compared with numbers.
+        """
         sides = [test.left, *test.comparators]
         known = [module.constant(side) for side in sides]
         others = [place for place, value in enumerate(known) if value is ... or value is None]
-        if len(others) != 1 or not self.is_rank(module, sides[others[0]], seen):
+        kind = self._kind(module, sides[others[0]], seen) if len(others) == 1 else None
+        if kind is None:
             return None
-        as_given = str if any(map(_has_texts, known)) else int
+        as_given = str if kind is str or (kind is object and any(map(_has_texts, known))) else int
         compares = [COMPARES[type(op)] for op in test.ops]
 
         def holds(number: int) -> bool:
@@ -198,43 +213,67 @@ class MainProcess:
 
     def is_rank(self, module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
         """Whether an expression is the number of a process, or 0 (or -1) in a run that has one."""
+        return self._kind(module, node, seen) is not None
+
+    def _kind(self, module: Module, node: ast.expr, seen: Seen) -> type | None:
+        """What the number of a process is, `str` as a variable gives it or `int`; `object` where that is not seen.
+
+        None of any other expression.
+        """
         if node in seen:
-            return False
+            return None
         seen |= {node}
         if self.is_number is not None and self.is_number(module, node):
-            return True
+            return object
         if isinstance(node, ast.Name):
-            ends = [end for end in module.origins(node) if end.module.constant(end.node) not in (0, -1)]
-            return bool(ends) and all(end.node is not node and self.is_rank(end.module, end.node, seen) for end in ends)
+            ends = [end for end in module.origins(node) if end.module.constant(end.node) not in FIRST]
+            return _one({self._kind(end.module, end.node, seen) if end.node is not node else None for end in ends})
         if isinstance(node, ast.IfExp):
-            return self.is_rank(module, node.body, seen) and module.constant(node.orelse) in (0, -1)
+            return self._kind(module, node.body, seen) if module.constant(node.orelse) in FIRST else None
         if isinstance(node, ast.Attribute):
-            return node.attr in (RUN_ATTRIBUTES if self.of_run else RUN_ATTRIBUTES | MACHINE_ATTRIBUTES)
+            return (
+                object
+                if node.attr in (RUN_ATTRIBUTES if self.of_run else RUN_ATTRIBUTES | MACHINE_ATTRIBUTES)
+                else None
+            )
         if variable_read(module, node) in ((RUN_VARIABLE,) if self.of_run else (RUN_VARIABLE, MACHINE_VARIABLE)):
-            return True
-        return isinstance(node, ast.Call) and self._gives_rank(module, node, seen)
+            return str
+        return self._kind_given(module, node, seen) if isinstance(node, ast.Call) else None
 
-    def _gives_rank(self, module: Module, call: ast.Call, seen: Seen) -> bool:
-        if is_call_by_name(call, "int") and len(call.args) == 1:
-            return self.is_rank(module, call.args[0], seen)
+    def _kind_given(self, module: Module, call: ast.Call, seen: Seen) -> type | None:
+        """What a call gives, where that is the number of a process."""
+        for made in (int, str):
+            if is_call_by_name(call, made.__name__) and len(call.args) == 1:
+                return made if self.is_rank(module, call.args[0], seen) else None
         functions = OF_RUN if self.of_run else OF_RUN | OF_MACHINE
         name = called_name(module, call)
         if name.startswith(LIBRARIES) and name.rpartition(".")[2] in functions:
-            return True
+            return int
         home, answers = _answers(module, call)
         if not answers:  # `train.get_context().get_world_rank()`, `session.get_world_rank()`
-            return not name and is_method_call(call, *functions)
-        known, key = _answered(home), (self, answers[0], None)
+            return int if not name and is_method_call(call, *functions) else None
+        known, key = _given(home), (self, answers[0])
         if key not in known:
-            known[key] = False  # meanwhile, as in `_answers_so`
-            ranks = [answer for answer in answers if home.constant(answer) not in (0, -1)]
-            known[key] = bool(ranks) and all(self.is_rank(home, rank, seen) for rank in ranks)
+            known[key] = None  # meanwhile, as in `_answers_so`
+            ranks = [answer for answer in answers if home.constant(answer) not in FIRST]
+            known[key] = _one({self._kind(home, rank, seen) for rank in ranks})
         return known[key]
 
 
+def _one(kinds: set[type | None]) -> type | None:
+    """What all numbers of a process are, `object` where they differ; None where one is something else."""
+    return None if not kinds or None in kinds else next(iter(kinds)) if len(kinds) == 1 else object
+
+
 @kept
-def _answered(module: Module) -> dict[tuple[MainProcess, ast.expr, bool | None], bool]:
-    """What functions of a module answer, by the first value that each returns; with None whether it is a number."""
+def _given(module: Module) -> dict[tuple[MainProcess, ast.expr], type | None]:
+    """What functions of a module give as the number of a process, by the first value that each returns."""
+    return {}
+
+
+@kept
+def _answered(module: Module) -> dict[tuple[MainProcess, ast.expr, bool], bool]:
+    """What functions of a module answer, by the first value that each returns."""
     return {}
 
 

@@ -25,7 +25,13 @@ def carried_from_callers(module: Module, unpacked: ast.expr, above: frozenset[as
     found = carried(module, unpacked)
     for home, node in dict.fromkeys((Source(module, unpacked), *found.ends)):
         function = _that_takes_all(home, node)
-        if function is None or function in above or len(above) >= MOST_FUNCTIONS:
+        if (
+            function is None
+            or function in above
+            or len(above) >= MOST_FUNCTIONS
+            or home.project is None
+            or not home.path
+        ):
             continue
         given, is_seen = _given(home, function, above | {function})
         out = places_taken_out(home, node)

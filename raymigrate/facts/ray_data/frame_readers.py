@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from raymigrate.facts.projects.helpers import is_helper
+from raymigrate.facts.projects.helpers import is_in_helper
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_data.datasets import CHANGE_BLOCKS, FROM_PANDAS, MAKERS, MAPS, is_dataset, is_made_of_frames
@@ -147,7 +147,7 @@ def _differing(
     names = [parameter.arg for parameter in by_position(function)]
     home = module.parent_of[function]
     is_method = isinstance(home, ast.ClassDef)
-    if isinstance(home, ast.ClassDef) and is_helper(home):
+    if is_in_helper(module, function):
         return None  # of this tool: it hands the DataFrame on to the script's own method
     is_bound = is_method and (isinstance(function, ast.Lambda) or not is_static(function))
     batch = names[1:] if is_bound else names

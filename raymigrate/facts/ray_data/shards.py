@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.facts.ray_data.datasets import GET_SHARD, asks_for_shard, attributes_of_shards
-from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.ray_train.ranks import Condition, rank_condition, sides_of, skipped_by_rank
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.guards import tested as tested_values
@@ -143,15 +143,18 @@ def _is_for_some_ranks(module: Module, node: ast.AST, seen: set[ast.AST]) -> boo
     return bool(uses) and are_calls and all(_is_for_some_ranks(module, call, seen) for call in calls)
 
 
-def _reads_elsewise(module: Module, condition: ast.If, node: ast.AST) -> bool:
-    """Whether the other branch of an `if` calls the same method or function."""
+def _reads_elsewise(module: Module, condition: Condition, node: ast.AST) -> bool:
+    """Whether each other way through a condition calls the same method or function."""
     name = last_name(node.func) if isinstance(node, ast.Call) else ""
     if not name:
         return False
-    in_body = any(outer in condition.body for outer in (node, *module.ancestors(node)))
-    others = condition.orelse if in_body else condition.body
-    return any(
-        isinstance(part, ast.Call) and last_name(part.func) == name
-        for statement in others
-        for part in ast.walk(statement)
+    around = {node, *module.ancestors(node)}
+    return all(
+        any(
+            isinstance(part, ast.Call) and last_name(part.func) == name
+            for statement in side
+            for part in ast.walk(statement)
+        )
+        for side in sides_of(condition)
+        if around.isdisjoint(side)
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from raymigrate.facts.projects.handed_on import handed_on
-from raymigrate.facts.projects.helpers import is_helper
+from raymigrate.facts.projects.helpers import is_in_helper
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.projects.project_uses import importing_modules, is_imported
 from raymigrate.facts.ray_train.pickling import given_functions
@@ -105,7 +105,7 @@ class _Search:
 
 def _own_classes(module: Module) -> list[ast.ClassDef]:
     """The classes of a script, without those that an earlier run of raymigrate wrote, such as callbacks."""
-    return [found for found in module.of_type(ast.ClassDef) if not is_helper(found)]
+    return [found for found in module.of_type(ast.ClassDef) if not is_in_helper(module, found)]
 
 
 def _has_no_name(module: Module, definition: ast.AST) -> bool:

@@ -2,13 +2,16 @@
 
 import ast
 import re
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.main_process import ANY
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.syntax.nodes import ENDS, blocks, is_negation
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
 from raymigrate.facts.values import is_method_call, last_name
 
 RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
@@ -30,6 +33,21 @@ LIBRARIES = ("ray.", "torch.distributed.", "accelerate.")
 # Names by which a script asks which process it is, where it is not seen what they stand for.
 OF_ONE = lazy_regex(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 
+CALLED_FIRST = lazy_regex(
+    r"is_?(?:the_?)?(?:main|master|chief|primary|leader|(?:(?:global_?)?(?:rank_?)?(?:zero|0)))"
+    r"(?:_?(?:process|proc|rank|worker|node))?",
+    re.IGNORECASE,
+)
+# Of accelerate, of Lightning, and of utilities that have such a name.
+DECORATORS = frozenset(
+    {
+        *("on_main_process", "on_local_main_process", "on_last_process", "on_process", "on_local_process"),
+        *("rank_zero_only", "rank0_only", "main_process_only", "master_only", "only_main_process"),
+    }
+)
+Condition = ast.If | ast.While | ast.Match
+Block = list[ast.stmt]
+
 
 def tests_rank(module: Module, test: ast.expr) -> bool:
     """Whether a condition depends on the rank of the worker: `session.get_world_rank() == 0`, `is_main_process`.
@@ -43,7 +61,7 @@ def tests_rank(module: Module, test: ast.expr) -> bool:
     while waiting:
         part = waiting.pop()
         if part not in known and any(
-            _is_rank(module, node) or _answers_by_rank(module, node) for node in ast.walk(part)
+            _is_rank(module, node) or _answers_by_rank(module, node) for node in _asked(module, part)
         ):
             known[part] = True
         if known.get(part):
@@ -58,6 +76,16 @@ def tests_rank(module: Module, test: ast.expr) -> bool:
                 waiting.append(value)
     known.update(dict.fromkeys(led_from, False))
     return False
+
+
+def _asked(module: Module, part: ast.expr) -> Iterator[ast.AST]:
+    """The nodes of an expression, without comparisons of the rank that have one outcome on all workers."""
+    waiting: list[ast.AST] = [part]
+    while waiting:
+        node = waiting.pop()
+        if not (isinstance(node, ast.Compare) and ANY.is_same_for_all(module, node)):
+            yield node
+            waiting += ast.iter_child_nodes(node)
 
 
 def _answers_by_rank(module: Module, node: ast.AST) -> bool:
@@ -77,7 +105,7 @@ def _tested(module: Module) -> dict[ast.expr, bool]:
 
 def _values(module: Module, test: ast.expr) -> list[ast.expr]:
     """What the names in a condition stand for."""
-    names = [node for node in ast.walk(test) if isinstance(node, ast.Name)]
+    names = [node for node in _asked(module, test) if isinstance(node, ast.Name)]
     return [value for name in names if not isinstance(value := module.value(name), ast.Name)]
 
 
@@ -106,9 +134,7 @@ def asks_for_rank(module: Module, test: ast.expr) -> bool:
 
 def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
     """Whether a condition is seen to ask for the rank and nothing else; what a function answers may ask for more."""
-    asked = module.value(test)
-    while is_negation(asked):
-        asked = module.value(asked.operand)
+    asked = _without_not(module, test)
     if isinstance(asked, ast.Compare):
         sides = [asked.left, *asked.comparators]
         rest = [side for side in sides if not ANY.is_rank(module, side)]
@@ -118,52 +144,147 @@ def asks_for_rank_alone(module: Module, test: ast.expr) -> bool:
     return ANY.is_rank(module, asked) or (isinstance(asked, ast.Attribute) and asked.attr in RANK_ATTRIBUTES)
 
 
-def rank_condition(module: Module, node: ast.AST) -> ast.If | None:
-    """The innermost `if` on the rank around a node in its function; only the branch without `else` counts."""
+def _divides(module: Module, test: ast.expr) -> bool:
+    """Whether the answer to a condition can differ by the rank; the text of a number is true on every worker."""
+    return tests_rank(module, test) and not ANY.is_same_for_all(module, _without_not(module, test))
+
+
+def _without_not(module: Module, test: ast.expr) -> ast.expr:
+    """What a condition asks for, or the opposite of it."""
+    asked = module.value(test)
+    while is_negation(asked):
+        asked = module.value(asked.operand)
+    return asked
+
+
+def may_divide(module: Module, test: ast.expr) -> bool:
+    """Whether the answer to a condition differs by the rank, or is called so where it isn't seen: `dist.is_main()`."""
+    return _divides(module, test) or any(_is_called_first(module, node) for node in ast.walk(test))
+
+
+def _is_called_first(module: Module, node: ast.AST) -> bool:
+    """Whether what isn't seen has a name for the first of several processes."""
+    if not isinstance(node, (ast.Call, ast.Attribute, ast.Name)):
+        return False
+    name = last_name(node.func if isinstance(node, ast.Call) else node)
+    return CALLED_FIRST.fullmatch(name) is not None and all(end.node is node for end in module.origins(node))
+
+
+def asked_of(condition: Condition) -> ast.expr:
+    """What a statement decides by."""
+    return condition.subject if isinstance(condition, ast.Match) else condition.test
+
+
+def sides_of(condition: Condition) -> list[list[ast.stmt]]:
+    """The ways through a statement, in source order; the last one is empty where it may do nothing."""
+    if not isinstance(condition, ast.Match):
+        return [condition.body, condition.orelse]
+    last = condition.cases[-1]
+    takes_all = last.guard is None and isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+    return [*(case.body for case in condition.cases), *([] if takes_all else [[]])]
+
+
+def rank_condition(
+    module: Module, node: ast.AST, divides: Callable[[Module, ast.expr], bool] = _divides
+) -> Condition | None:
+    """The innermost `if`, `while` or `match` on the rank around a node in its function.
+
+    Args:
+        module: The module.
+        node: The node.
+        divides: What counts as a condition on the rank.
+    """
     child = node
     for parent in module.ancestors(node):
-        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
             return None
-        if isinstance(parent, ast.If) and child is not parent.test and tests_rank(module, parent.test):
-            return parent
+        decides = isinstance(parent, (ast.If, ast.Match)) or (isinstance(parent, ast.While) and child in parent.body)
+        if decides and child is not (asked := asked_of(parent)) and divides(module, asked):  # type: ignore[arg-type]
+            return parent  # type: ignore[return-value]
         child = parent
     return None
 
 
-def skipped_by_rank(module: Module, node: ast.AST) -> ast.If | None:
-    """An `if` on the rank, before a node in one of the blocks around it, whose body leaves the block."""
+def chosen_by_rank(module: Module, node: ast.AST) -> ast.expr | None:
+    """What may keep some workers from a part of a statement: `first` of `x if first else None`, of `first and x`."""
+    child = node
+    for parent in takewhile(lambda parent: not isinstance(parent, ast.stmt), module.ancestors(node)):
+        tests = [parent.test] if isinstance(parent, ast.IfExp) and child is not parent.test else []
+        if isinstance(parent, ast.BoolOp):
+            tests = parent.values[: parent.values.index(child)]  # type: ignore[arg-type]
+        if (found := next((test for test in tests if _divides(module, test)), None)) is not None:
+            return found
+        child = parent
+    return None
+
+
+def skipped_by_rank(module: Module, node: ast.AST, *, perhaps: bool = False) -> ast.If | None:
+    """The last `if` on the rank, before a node in one of the blocks around it, whose body leaves the block.
+
+    Args:
+        module: The module.
+        node: The node.
+        perhaps: Whether one counts too that not every worker comes to: in another `if`, in a loop.
+    """
     child: ast.AST = node
     for parent in module.ancestors(node):
-        for block, leaving in _leaving(module).get(parent, ()):
-            if isinstance(child, ast.stmt) and _holds(module, block, child):
+        for block, leaving, is_sure in reversed(_leaving(module).get(parent, [])):
+            if isinstance(child, ast.stmt) and (is_sure or perhaps) and _holds(module, block, child):
                 if module.start(leaving) < module.start(child):
                     return leaving
-        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
             return None
         child = parent
     return None
 
 
-Block = list[ast.stmt]
-_known: WeakKeyDictionary[Module, dict[ast.AST, list[tuple[Block, ast.If]]]] = WeakKeyDictionary()
+@kept
+def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If, bool]]]:
+    """By what is around it, each block that some ranks leave early, and an `if` in it that sends them away, in order.
 
-
-def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
-    """By what is around it, each block that some ranks leave early, and the first `if` in it that sends them away."""
-    if module in _known:
-        return _known[module]
-    found = _known[module] = {}
+    With it stands whether all come to the `if` who come to the block; another one may come before it.
+    """
+    found: dict[ast.AST, list[tuple[Block, ast.If, bool]]] = {}
     for statement in module.of_type(ast.If):
-        left = found.setdefault(module.parent_of[statement], [])
-        if (
-            isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
-            and not any(_holds(module, block, statement) for block, _ in left)
-            and tests_rank(module, statement.test)
-        ):
-            left.append((module.block_of(statement), statement))
+        if isinstance(statement.body[-1], ENDS) and _divides(module, statement.test):
+            for parent, block, is_sure in _left(module, statement):
+                found.setdefault(parent, []).append((block, statement, is_sure))
     return found
+
+
+def _left(module: Module, statement: ast.If) -> Iterator[tuple[ast.AST, Block, bool]]:
+    """The blocks that the body of an `if` leaves, from the inside out, with what each is in."""
+    child: ast.AST = statement
+    is_sure = True
+    for parent in module.ancestors(statement):
+        if block := next((block for block in blocks(parent) if child in block), None):
+            yield parent, block, is_sure
+        is_back = isinstance(parent, LOOPS) and not isinstance(statement.body[-1], ast.Return)
+        if is_back or isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            return
+        child, is_sure = parent, is_sure and isinstance(parent, (ast.With, ast.AsyncWith))
 
 
 def _holds(module: Module, block: Block, statement: ast.stmt) -> bool:
     """Whether a statement, which is in some block of the same parent, is in this one."""
     return module.start(block[0]) <= module.start(statement) <= module.start(block[-1])
+
+
+def decorated_by_rank(module: Module, node: ast.AST) -> ast.expr | None:
+    """What lets some workers alone run a function around a node: `@accelerator.on_main_process`, one of the project."""
+    functions = (
+        outer for outer in module.ancestors(node) if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    given = (decorator for function in functions for decorator in decorators_of(function))
+    return next((decorator for decorator in given if _calls_by_rank(module, decorator)), None)
+
+
+def _calls_by_rank(module: Module, decorator: ast.expr) -> bool:
+    """Whether a decorator calls what it is given on some workers only; one that isn't seen goes by its name."""
+    found = module.elsewhere(decorator)
+    home, function = (module, module.definition(decorator)) if found is None else (found.module, found.node)
+    if not isinstance(function, ast.FunctionDef):
+        return last_name(decorator) in DECORATORS
+    calls = (call for call in home.below(function) if isinstance(call, ast.Call))
+    given = (call for call in calls if isinstance(home.definition(call.func), ast.arg))
+    return any(rank_condition(home, c) or skipped_by_rank(home, c) or ANY.is_alone(home, c) for c in given)

@@ -12,6 +12,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.nodes import BINDS, names_in, targets_of
+from raymigrate.facts.syntax.scopes import LOOPS
 from raymigrate.facts.values.arguments import called_name, free_name, has_starred, is_call_by_name
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 # What stands in these may be evaluated never, or again and again.
 ON_CONDITION = (ast.IfExp, ast.BoolOp, ast.Compare, ast.While, ast.Assert, ast.comprehension)
+
+KNOWN = ("print", "len", "str", "int", "float", "dict", "list", "range")
+OF_LIBRARIES = ("ray.", "datasets.", "logging.", "os.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def _named(
         return None
     found = [pair for part in pairs for pair in part or ()]
     between = [other for other in block[places[0] : places[-1]] if other not in statements]
-    is_same = _is_same_later(module, [value for _, value in found], between)
+    is_same = _is_same_later(module, [value for _, value in found], between, call)
     return (statements, found) if is_same else None
 
 
@@ -121,22 +125,31 @@ def _may_come_later(module: Module, unpacked: ast.keyword, values: list[ast.expr
     """Whether expressions may be evaluated where a call unpacks them, behind what its statement evaluates before."""
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(module.statement(unpacked))):
         return False
+    before, is_asked = _evaluated_before(module, unpacked)
     if all(_is_plain(module, part) for value in values for part in ast.walk(value)):
-        return _are_kept(module, values, [module.statement(unpacked)])
-    before = list[ast.AST]()
-    inner: ast.AST = unpacked
-    while not isinstance(inner, ast.stmt):
-        outer = module.parent_in_text(inner)
-        if isinstance(outer, ON_CONDITION):
-            return False
-        if not isinstance(outer, (ast.Assign, ast.AnnAssign)):  # whose targets are evaluated behind the value
-            parts = list(ast.iter_child_nodes(outer))
-            before += parts[1 if inner is unpacked else 0 : parts.index(inner)]  # not the function, which is a name
-        inner = outer
+        is_kept = _are_kept(module, values, [module.statement(unpacked)])
+        return is_kept and not _may_be_changed(module, values, before, unpacked)
+    if is_asked:
+        return False
     found = [part for node in before for part in ast.walk(node)]
     if all(_is_plain(module, part) and not _reads_part(module, part) for part in found):
         return True  # which calls among the expressions do not change
     return not any(_has_effect(module, part) for node in (*before, *values) for part in ast.walk(node))
+
+
+def _evaluated_before(module: Module, unpacked: ast.keyword) -> tuple[list[ast.AST], bool]:
+    """What a statement evaluates before a dict that a call unpacks; and whether something decides that it does that."""
+    before = list[ast.AST]()
+    inner: ast.AST = unpacked
+    is_asked = False
+    while not isinstance(inner, ast.stmt):
+        outer = module.parent_in_text(inner)
+        is_asked = is_asked or isinstance(outer, ON_CONDITION)
+        if not isinstance(outer, (ast.Assign, ast.AnnAssign)):  # whose targets are evaluated behind the value
+            parts = list(ast.iter_child_nodes(outer))
+            before += parts[1 if inner is unpacked else 0 : parts.index(inner)]  # not the function, which is a name
+        inner = outer
+    return before, is_asked
 
 
 def _has_effect(module: Module, part: ast.AST) -> bool:
@@ -144,7 +157,36 @@ def _has_effect(module: Module, part: ast.AST) -> bool:
     return isinstance(part, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)) and not _is_plain(module, part)
 
 
-def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stmt]) -> bool:
+def _may_be_changed(module: Module, values: list[ast.expr], code: Sequence[ast.AST], call: ast.AST) -> bool:
+    """Whether code may change what some expressions read from, having got it earlier: `holder = Holder(args)`.
+
+    Args:
+        module: The module.
+        values: The expressions.
+        code: The code that runs between them and the call.
+        call: What is in the call.
+    """
+    parts = [part for node in code for part in ast.walk(node)]
+    if not any(_sets_part(part) or (_has_effect(module, part) and not _is_known(module, part)) for part in parts):
+        return False
+    is_repeated = any(isinstance(outer, LOOPS) for outer in module.ancestors(call))
+    uses = [use for owner, scope in _owners(module, values) for use in module.uses(owner.id, scope)]
+    earlier = (use for use in uses if is_repeated or module.start(use) < module.start(call))
+    return any(not _is_read_from(module, use) for use in earlier)
+
+
+def _sets_part(part: ast.AST) -> bool:
+    return isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load)
+
+
+def _is_known(module: Module, part: ast.AST) -> bool:
+    """Whether a call is one of Python or of Ray, which have nothing of the script's to change."""
+    if not isinstance(part, ast.Call):
+        return False
+    return free_name(module, part.func) in KNOWN or called_name(module, part).startswith(OF_LIBRARIES)
+
+
+def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stmt], call: ast.AST) -> bool:
     """Whether expressions give the same after some statements as before them, and no order of calls changes."""
     if not between:
         return True
@@ -154,7 +196,7 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
     copied = {part.id for value in values for part in _copied(value)}
     if any(not copied.isdisjoint(names_in(statement)) for statement in between):
         return False
-    if not _are_kept(module, values, between):
+    if not _are_kept(module, values, between) or _may_be_changed(module, values, between, call):
         return False
     for owner, scope in _owners(module, values):
         if any(_has_another_name(module, use) for use in (owner, *module.uses(owner.id, scope))):
