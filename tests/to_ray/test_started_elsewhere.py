@@ -162,3 +162,42 @@ def test_files_that_call_each_other_are_looked_at_once(train: str, tmp_path: Pat
     other = "import jobs\n\n\ndef again(config):\n    jobs.run(config)\n"
     files = {"train.py": train, "jobs.py": jobs, "other.py": other, "main.py": THROUGH["main.py"]}
     assert "jobs.py does, with train." in said(tmp_path, files)
+
+
+CALLED = "\n\nif __name__ == '__main__':\n    train(None)\n"
+BY_MAIN = "\n\ndef main():\n    train(None)\n\n\nif __name__ == '__main__':\n    main()\n"
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("end", "starter"),
+    [
+        (CALLED, f"{RAY}from train import train\n\n{START.format('train')}"),
+        (CALLED, f"{RAY}import train\n\n{START.format('lambda: train.train({})')}"),
+        (BY_MAIN, f"{RAY}from train import main\n\n\ndef loop(config):\n    main()\n\n\n{START.format('loop')}"),
+    ],
+)
+@pytest.mark.parametrize("ray", ["", "import ray\nray.init()\n"])
+def test_what_a_torch_trainer_of_another_file_runs_is_not_started_there_again(
+    train: str, end: str, starter: str, ray: str, tmp_path: Path
+) -> None:
+    text = said(tmp_path, {"train.py": f"{ray}{train}{end}", "launch.py": starter})
+    name = "main" if end is BY_MAIN else "train"
+    assert f"gives {name}() to a TorchTrainer: it trains on Ray from there" in text
+    assert "The training moves" not in text
+    assert "something else" not in text
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    "starter",
+    [
+        f"{RAY}from train import train\n\n\ndef other():\n    pass\n\n\ntrain({{}})\n{START.format('other')}",
+        f"{RAY}from train import rows\n\n\ndef other():\n    print(rows)\n\n\n{START.format('other')}",
+        "from own import TorchTrainer\nfrom train import train\n\nTorchTrainer(train).fit()\n",
+    ],
+)
+def test_what_another_file_runs_without_ray_moves(train: str, starter: str, tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": f"rows = []\n{train}{CALLED}", "launch.py": starter})
+    assert "it trains on Ray from there" not in text
+    assert "The training moves" in text

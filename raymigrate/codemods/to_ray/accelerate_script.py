@@ -60,7 +60,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, tell_other_starts
+from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, is_run_by_ray, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -163,7 +163,7 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
-    if not context.converts(RM820, made[0], outline.message):
+    if is_run_by_ray(context, made[0]) or not context.converts(RM820, made[0], outline.message):
         return
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook

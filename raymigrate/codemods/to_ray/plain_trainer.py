@@ -59,7 +59,7 @@ from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, tell_other_starts
+from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, is_run_by_ray, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
@@ -192,7 +192,8 @@ def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
 
 
 def _convert(context: Context, training: Training, outline: LaunchedOutline) -> None:
-    if not context.converts(RM801, training.trains[0], outline.message):
+    trains = training.trains[0]
+    if is_run_by_ray(context, trains) or not context.converts(RM801, trains, outline.message):
         return
     context.joins_ray = True
     loaders = own_loaders(context.module, training)
