@@ -168,23 +168,27 @@ CALLED = "\n\nif __name__ == '__main__':\n    train(None)\n"
 BY_MAIN = "\n\ndef main():\n    train(None)\n\n\nif __name__ == '__main__':\n    main()\n"
 
 
-@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
-@pytest.mark.parametrize(
-    ("end", "starter"),
-    [
-        (CALLED, f"{RAY}from train import train\n\n{START.format('train')}"),
-        (CALLED, f"{RAY}import train\n\n{START.format('lambda: train.train({})')}"),
-        (BY_MAIN, f"{RAY}from train import main\n\n\ndef loop(config):\n    main()\n\n\n{START.format('loop')}"),
-    ],
+GIVES_TRAIN = (
+    f"{RAY}from train import train\n\n{START.format('train')}",
+    f"{RAY}import train\n\n{START.format('lambda: train.train({})')}",
 )
+GIVES_MAIN = (
+    f"{RAY}from train import main\n\n{START.format('main')}",
+    f"{RAY}from train import main\n\n\ndef loop(config):\n    main()\n\n\n{START.format('loop')}",
+)
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(("end", "starters"), [(CALLED, GIVES_TRAIN), (BY_MAIN, GIVES_MAIN), (BY_MAIN, GIVES_TRAIN)])
+@pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("ray", ["", "import ray\nray.init()\n"])
-def test_what_a_torch_trainer_of_another_file_runs_is_not_started_there_again(
-    train: str, end: str, starter: str, ray: str, tmp_path: Path
+def test_what_a_torch_trainer_of_another_file_runs_starts_no_workers_of_its_own(
+    train: str, end: str, starters: tuple[str, str], number: int, ray: str, tmp_path: Path
 ) -> None:
-    text = said(tmp_path, {"train.py": f"{ray}{train}{end}", "launch.py": starter})
-    name = "main" if end is BY_MAIN else "train"
-    assert f"gives {name}() to a TorchTrainer: it trains on Ray from there" in text
-    assert "The training moves" not in text
+    text = said(tmp_path, {"train.py": f"{ray}{train}{end}", "launch.py": starters[number]})
+    stays = ray != "" or starters is GIVES_MAIN  # else what the workers call reports, and starts none
+    assert ("to a TorchTrainer: it trains on Ray from there" in text) is stays
+    assert ("The training moves" in text) is not stays
     assert "something else" not in text
 
 

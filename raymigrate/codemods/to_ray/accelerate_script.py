@@ -163,7 +163,10 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
-    if is_run_by_ray(context, made[0]) or not context.converts(RM820, made[0], outline.message):
+    main = outline.script.main
+    if main is not None and is_run_by_ray(context, made[0], main.body[0]):
+        return  # each of its workers would start workers
+    if not context.converts(RM820, made[0], outline.message):
         return
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook

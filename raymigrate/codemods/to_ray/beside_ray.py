@@ -48,7 +48,7 @@ def tell_beside_ray(context: Context, trains: ast.AST) -> None:
         context: The module.
         trains: What trains.
     """
-    if (names := _names_beside(context, trains)) and not is_run_by_ray(context, trains):
+    if (names := _names_beside(context, trains)) and not is_run_by_ray(context, trains, trains):
         context.manual(RM802, trains, WITHOUT_RAY.format(few(names)), ADVICE)
 
 

@@ -192,8 +192,10 @@ def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
 
 
 def _convert(context: Context, training: Training, outline: LaunchedOutline) -> None:
-    trains = training.trains[0]
-    if is_run_by_ray(context, trains) or not context.converts(RM801, trains, outline.message):
+    trains, main = training.trains[0], outline.script.main
+    if main is not None and is_run_by_ray(context, trains, main.body[0]):
+        return  # each of its workers would start workers
+    if not context.converts(RM801, trains, outline.message):
         return
     context.joins_ray = True
     loaders = own_loaders(context.module, training)

@@ -110,17 +110,18 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
             context.manual(RM824, node, message, START_THIS)
 
 
-def is_run_by_ray(context: Context, trains: ast.AST) -> bool:
-    """Tells of a file whose training a TorchTrainer of another file runs: the workers would start one each.
+def is_run_by_ray(context: Context, trains: ast.AST, within: ast.AST) -> bool:
+    """Tells of a file of which a TorchTrainer of another file runs what trains, or what would start its own workers.
 
     Args:
         context: The module that trains.
         trains: What trains.
+        within: Code of a function: it, and those that lead to it, are what the other file may give its TorchTrainer.
 
     Returns:
         Whether that is so, and the file stays as it is.
     """
-    for definition, ways in _leading(context.module, trains, None):
+    for definition, ways in _leading(context.module, within, None):
         for module, node in _starts(context.module, definition, ways):
             if _is_run_by_ray(module, node):
                 context.stays = True
