@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
 from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
+from raymigrate.codemods.to_ray.cpu_options import tell_cpu_option
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -231,6 +232,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
+    for call in arguments_made(context.module) if outline.use_gpu else ():
+        tell_cpu_option(context, RM803, argument(call, len(call.args), "use_cpu", "no_cuda"), use_gpu=True)
     set_environment(context, RM806, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, RM801, outline)
@@ -383,6 +386,7 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
         given = argument(call, len(call.args), "use_cpu", "no_cuda")
         if isinstance(given, ast.Constant) and given.value is True:
             continue
+        tell_cpu_option(context, RM803, given, use_gpu=False)
         if context.converts(RM803, call, "On CPU workers each would train a model of its own; now use_cpu=True."):
             context.plan.call(call).set("use_cpu", "True")
     set_cpu(context, list(module.calls(*ACCELERATORS)), told=calls)
