@@ -73,8 +73,8 @@ PATHS: dict[str, tuple[int, str]] = {
     "datasets.load_dataset": (99, "data_files"),
 }
 LOADERS = (".from_pretrained", "transformers.pipeline")
-JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
-ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
+JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath", "os.path.expanduser"})
+ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
 KEEPS = ("save_model", "_save", "save_state", "save_metrics", "log_metrics", "create_model_card")
 
