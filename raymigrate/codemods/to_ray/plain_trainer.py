@@ -56,6 +56,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
 from raymigrate.codemods.to_ray.repeated import repeats, tell_choices, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
+from raymigrate.codemods.to_ray.resumed_branches import arms_of, shared_branch
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
@@ -68,7 +69,6 @@ from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     arguments_made,
-    common_branch,
     resume_keyword,
     training_of,
 )
@@ -76,7 +76,6 @@ from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched_of
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
-from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
@@ -316,7 +315,7 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
 def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str], *, resumes: bool) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
-    branch = _shared_branch(module, trains) if resumes else None
+    branch = shared_branch(module, trains) if resumes else None
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
@@ -324,17 +323,12 @@ def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str],
         trainer = module.source(trains[0].func.value)
         set_up = _set_up(trainer, names) + emitted.LAST_CHECKPOINT.format(**names)
         context.plan.statement(branch).before.append(Code(set_up))
+        arms, keyword = arms_of(module, branch), resume_keyword(module, trains[0].func.value)
+        if arms is not None and keyword and set(arms.calls) == set(trains):
+            context.plan.statement(branch).replacement = arms.resumed(trainer, keyword, names)
+            return
     for call in trains:
         _resume(context, call, names, is_set_up=branch is not None, resumes=resumes)
-
-
-def _shared_branch(module: Module, trains: Sequence[ast.Call]) -> ast.If | None:
-    """The `if` in whose branches a Trainer trains that was made before it; None if each call sets up its own."""
-    branch = common_branch(module, trains)
-    receivers = {module.source(call.func.value) for call in trains}  # type: ignore[attr-defined]
-    below = module.below(branch) if branch is not None else ()
-    made = (node for node in below if isinstance(getattr(node, "ctx", None), ast.Store))
-    return None if any(module.source(node) in receivers for node in made) else branch
 
 
 def _set_up(trainer: str, names: dict[str, str]) -> str:
