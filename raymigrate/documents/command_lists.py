@@ -15,7 +15,7 @@ LIST = lazy_regex(
 )
 BLOCK = lazy_regex(
     rf"^[ \t-]*(?P<key>{'|'.join(key for key in dict.fromkeys((*FIRST, *BEHIND)) if key.islower())}):[ \t]*\n"
-    r"(?P<items>(?:[ \t]*- [^\n]*(?:\n|$))+)",
+    r"(?P<items>(?:[ \t]*- [^\n]*\n)+)",
     re.MULTILINE,
 )
 ITEM = lazy_regex(r"^[ \t]*- (?P<word>\"[^\"\n]*\"|'[^'\n]*'|[^\s#:]+)[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
@@ -59,7 +59,7 @@ def _lists(text: str) -> Iterator[tuple[str, int, int, list[str]]]:
             words = [word.strip().strip("'\"") for word in match["list"][1:-1].split(",")]
         if all(isinstance(word, str) for word in words):
             yield match["key"], *_lines_of(text, match), words
-    for match in BLOCK.finditer(text):
+    for match in BLOCK.finditer(f"{text}\n"):
         words = [item["word"].strip("'\"") for item in ITEM.finditer(match["items"])]
         if len(words) == len(match["items"].rstrip("\n").split("\n")):
             yield match["key"], *_lines_of(text, match), words
