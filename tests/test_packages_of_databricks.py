@@ -27,7 +27,7 @@ def test_what_no_command_asks_for_is_told(tmp_path: Path, packages: str, told: l
     lines = [line for line in run("--check", tmp_path).stdout.splitlines() if "pip leaves" in line]
     assert [": RM732 note: " in line for line in lines] == [True] * bool(told)
     for line in lines:
-        assert f"The converted code needs {', '.join(told)}: " in line
+        assert f"Once it is converted, the code needs {', '.join(told)}: " in line
         assert "train.py:2:10:" in line
 
 

@@ -218,7 +218,7 @@ def test_a_package_of_which_no_version_goes_with_current_torch_is_left_for_a_per
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("torch==2.0.1", "torch >= 2.6, which the converted code needs."),
+        ("torch==2.0.1", "torch >= 2.6, which the code needs once it is converted."),
         ("xformers==0.0.21", "xformers >= 0.0.29.post2, the first that goes with torch >= 2.6."),
         ("pydantic==1.10.12", "pydantic >= 2.5, the first that goes with ray >= 2.56."),
         ("typing_extensions==4.5.0", "typing-extensions >= 4.10, the first that goes with torch >= 2.6."),

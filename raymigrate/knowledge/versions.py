@@ -188,7 +188,7 @@ class Pin:
             return f"{written}: no version of {self.name} goes with torch >= {LOWEST['torch']}."
         beside = GOES_WITH.get(self.name)
         first = f"the first since {FAILS_FROM[self.name]}" if self.name in FAILS_FROM else "the first"
-        why = f"{first} that goes with {beside}" if beside else "which the converted code needs"
+        why = f"{first} that goes with {beside}" if beside else "which the code needs once it is converted"
         return f"{written} excludes {self.name} >= {self.lowest}, {why}."
 
 

@@ -81,5 +81,5 @@ def message(names: list[str]) -> str:
     needed = ", ".join(f"{name}>={LOWEST[name]}" for name in names)
     return (
         f"pip leaves {joined} as a Databricks runtime brings {'them' if others else 'it'}, where that does for what is"
-        f" asked for here. The converted code needs {needed}: write that, or --upgrade."
+        f" asked for here. Once it is converted, the code needs {needed}: write that, or --upgrade."
     )

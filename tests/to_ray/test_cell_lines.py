@@ -162,3 +162,33 @@ def test_other_comments_are_not(tmp_path: Path) -> None:
         "# %python\n# model",
     ]
     assert told_of_databricks(tmp_path, *cells) == []
+
+
+HEADED = "at the head of cell"
+
+
+def told_of_heads(tmp_path: Path, *sources: str) -> list[str]:
+    path = tmp_path / "book.ipynb"
+    book = {"cells": [cell("code", source) for source in sources], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(book))
+    return [line for line in invoke("--to-ray", path).stdout.splitlines() if HEADED in line]
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%timeit -n 1 -r 1", "# how long?\n\n%%time", "%%capture out"])
+def test_a_magic_of_a_cell_whose_code_moves_is_told(magic: str, tmp_path: Path) -> None:
+    [line] = told_of_heads(tmp_path, IMPORTS, MAKES, f"{magic}\n{TRAINS}", "trainer.save_model('b')")
+    assert f"`{magic.splitlines()[-1]}` at the head of cell 3 has nothing to run any more" in line
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        (IMPORTS, f"%%time\n{MAKES}{TRAINS}"),  # over fit()
+        (f"%%time\n{IMPORTS}", MAKES, TRAINS),
+        (IMPORTS, MAKES, f"%%time\n{TRAINS}"),
+        (IMPORTS, MAKES, TRAINS, "%%bash\nls", "trainer.save_model('b')"),
+        (IMPORTS, MAKES, f"# %%time\n{TRAINS}", "trainer.save_model('b')"),
+    ],
+)
+def test_a_magic_that_stays_is_not(sources: tuple[str, ...], tmp_path: Path) -> None:
+    assert told_of_heads(tmp_path, *sources) == []

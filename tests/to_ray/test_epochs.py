@@ -228,3 +228,42 @@ def test_a_dict_that_gets_a_tensor_later_is_none_of_numbers() -> None:
     end = "    found = metric.compute()\n    score = {'f1': found['f1']}\n    score['all'] = torch.cat(preds)\n"
     epochs = EPOCHS.partition("    scores")[0]
     assert reported(f"{ACCELERATOR}{PREPARE}{epochs}{end}    print(score)\n") == 'ray.train.report({"epoch": epoch})'
+
+
+LATE = """\
+for epoch in range(9):
+    total = 0.0
+    for step, batch in enumerate(loader):
+        loss = model(**batch).loss
+        accelerator.backward(loss)
+        optimizer.step()
+        total += loss.item()
+INNER    OUTER
+    mean = total / len(loader)
+    LATER
+    print(epoch, mean)
+"""
+IN_BATCH = "        if step > limit:\n            break\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "later", "said"),
+    [
+        (IN_BATCH, "if step > limit: break", "", "ends the loop"),
+        ("        if step > limit:\n            return\n", "", "", "ends the loop"),
+        (IN_BATCH, "if not total: continue", "", "is left"),
+        (f"{IN_BATCH}    else:\n        break\n", "", "", "ends the loop"),
+        ("", "try:\n        check()\n    except StopIteration:\n        break", "", "ends the loop"),
+        (IN_BATCH, "", "", ""),
+        ("", "", "if step > limit: break", ""),
+        (IN_BATCH, "def stop():\n        return step", "", ""),
+        ("", "for row in rows:\n        if row: continue\n        while row: break", "", ""),
+    ],
+)
+def test_an_epoch_that_ends_before_its_numbers_are_there_is_told(inner: str, outer: str, later: str, said: str) -> None:
+    loop = LATE.replace("INNER", inner).replace("OUTER", outer).replace("LATER", later)
+    train = within("def train():", ACCELERATOR, PREPARE, loop) + "train()\n"
+    outcome = converted(HEAD + train, to_ray=True)
+    told = [message for message in outcome.messages if message.startswith("An epoch that")]
+    assert outcome.text.count("ray.train.report(") == 1
+    assert [message.partition(" here")[0] for message in told] == ([f"An epoch that {said}"] if said else [])

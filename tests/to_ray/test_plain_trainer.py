@@ -27,8 +27,8 @@ def test_branches_that_train_share_what_comes_before() -> None:
         f"{MAKE}if os.path.isdir('out'):\n    trainer.train(resume_from_checkpoint=True)\nelse:\n    trainer.train()\n"
     )
     assert text.count("add_callback") == text.count("get_checkpoint()") == 1
-    assert text.count("if checkpoint:") == 2
-    assert "            trainer.train(resume_from_checkpoint=True)\n" in text
+    assert text.count("if checkpoint:") == 1
+    assert "        trainer.train(resume_from_checkpoint=True)\n" in text
 
 
 @pytest.mark.parametrize("name", ["trainer", "job.trainer"])

@@ -162,3 +162,46 @@ def test_files_that_call_each_other_are_looked_at_once(train: str, tmp_path: Pat
     other = "import jobs\n\n\ndef again(config):\n    jobs.run(config)\n"
     files = {"train.py": train, "jobs.py": jobs, "other.py": other, "main.py": THROUGH["main.py"]}
     assert "jobs.py does, with train." in said(tmp_path, files)
+
+
+CALLED = "\n\nif __name__ == '__main__':\n    train(None)\n"
+BY_MAIN = "\n\ndef main():\n    train(None)\n\n\nif __name__ == '__main__':\n    main()\n"
+
+
+GIVES_TRAIN = (
+    f"{RAY}from train import train\n\n{START.format('train')}",
+    f"{RAY}import train\n\n{START.format('lambda: train.train({})')}",
+)
+GIVES_MAIN = (
+    f"{RAY}from train import main\n\n{START.format('main')}",
+    f"{RAY}from train import main\n\n\ndef loop(config):\n    main()\n\n\n{START.format('loop')}",
+)
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(("end", "starters"), [(CALLED, GIVES_TRAIN), (BY_MAIN, GIVES_MAIN), (BY_MAIN, GIVES_TRAIN)])
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("ray", ["", "import ray\nray.init()\n"])
+def test_what_a_torch_trainer_of_another_file_runs_starts_no_workers_of_its_own(
+    train: str, end: str, starters: tuple[str, str], number: int, ray: str, tmp_path: Path
+) -> None:
+    text = said(tmp_path, {"train.py": f"{ray}{train}{end}", "launch.py": starters[number]})
+    stays = ray != "" or starters is GIVES_MAIN  # else what the workers call reports, and starts none
+    assert ("to a TorchTrainer: it trains on Ray from there" in text) is stays
+    assert ("The training moves" in text) is not stays
+    assert "something else" not in text
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    "starter",
+    [
+        f"{RAY}from train import train\n\n\ndef other():\n    pass\n\n\ntrain({{}})\n{START.format('other')}",
+        f"{RAY}from train import rows\n\n\ndef other():\n    print(rows)\n\n\n{START.format('other')}",
+        "from own import TorchTrainer\nfrom train import train\n\nTorchTrainer(train).fit()\n",
+    ],
+)
+def test_what_another_file_runs_without_ray_moves(train: str, starter: str, tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": f"rows = []\n{train}{CALLED}", "launch.py": starter})
+    assert "it trains on Ray from there" not in text
+    assert "The training moves" in text

@@ -188,7 +188,8 @@ class Cleanup(Side):
             if function in self.changes.dropped or isinstance(self.module.parent_of[function], ast.ClassDef):
                 continue
             uses = self.module.uses_of(function)
-            if uses and all(map(self._is_dropped, uses)) and not self._is_imported(function.name):
+            is_unused = all(self._is_dropped(use) or self._is_replaced(use) for use in uses)
+            if uses and is_unused and not self._is_imported(function.name):
                 self.changes.drop(function)
                 continue
             body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
@@ -237,6 +238,14 @@ class Cleanup(Side):
     def _is_dropped(self, use: ast.AST) -> bool:
         """Whether a use goes with its statement: what stands in the place of one that is replaced may name it again."""
         return not self.changes.dropped.isdisjoint(self.module.ancestors(use))
+
+    def _is_replaced(self, use: ast.Name) -> bool:
+        """Whether a call of a function is replaced by code that does without it: `device = accelerator.device`."""
+        call = self.module.calling(use)
+        code = self.changes.expressions.get(call) if call is not None else None
+        parts = code.parts.values() if code is not None else ()
+        named = (use.id in part if isinstance(part, str) else use in ast.walk(part) for part in parts)
+        return code is not None and use.id not in code.template and not any(named)
 
     def _is_imported(self, name: str) -> bool:
         """Whether other files may use a function."""

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes, shares_line
+from raymigrate.codemods.to_accelerate.own_code import methods_behind
 from raymigrate.codemods.to_accelerate.processes import SET_UP, Processes
 from raymigrate.codemods.to_accelerate.rules import RM857
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -16,6 +17,7 @@ from raymigrate.facts.folders.opened_files import TABLES, TO_PATHS, WRITERS, wri
 from raymigrate.facts.folders.read_back import is_missed
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.projects.callees import functions_run
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.values import called_name, free_name, reaching
 
@@ -133,7 +135,7 @@ class PlainFiles(Side):
         if any(isinstance(part, LEAVING) for part in parts):
             return False
         calls = [part for part in parts if isinstance(part, ast.Call)]
-        if any(not self._is_plain(call) or self.processes.is_named_in(call) for call in calls):
+        if any(map(self.processes.is_named_in, calls)) or not self._are_plain(self.module, parts, set()):
             return False
         targets = [part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store)]
         if any(isinstance(t, (ast.Attribute, ast.Subscript)) or self._is_read_behind(t, statement) for t in targets):
@@ -145,14 +147,31 @@ class PlainFiles(Side):
         calls = [part for part in ast.walk(self.module.value(path)) if isinstance(part, ast.Call)]
         return any(map(self.processes.is_named_in, calls))
 
-    def _is_plain(self, call: ast.Call) -> bool:
-        if any(functions_run(self.module, call)):
+    def _are_plain(self, module: Module, parts: list[ast.AST], seen: set[ast.AST]) -> bool:
+        """Whether code computes with plain values alone, and so do the methods that run without a call of theirs."""
+        if not all(self._is_plain(module, part) for part in parts if isinstance(part, ast.Call)):
+            return False
+        read = [
+            part for part in parts if isinstance(part, (ast.Attribute, ast.Name)) and isinstance(part.ctx, ast.Load)
+        ]
+        for home, method in (found for part in read for found in methods_behind(module, part)):
+            inside = list(home.below(method))
+            is_kept = any(isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store) for p in inside)
+            if method in seen:
+                continue
+            seen.add(method)
+            if is_kept or not self._are_plain(home, inside, seen):
+                return False
+        return True
+
+    def _is_plain(self, module: Module, call: ast.Call) -> bool:
+        if any(functions_run(module, call)):
             return False  # of the project
-        name = self.module.qualified(call.func)
+        name = module.qualified(call.func)
         if name is not None:
             return name in WRITERS or (name.startswith(PACKAGES) and not name.startswith(DRAWING))
         if isinstance(call.func, ast.Name):
-            return free_name(self.module, call.func) in FUNCTIONS
+            return free_name(module, call.func) in FUNCTIONS
         return isinstance(call.func, ast.Attribute) and call.func.attr in (*METHODS, *TABLES, *TO_PATHS, "open")
 
     def _is_read_behind(self, target: ast.AST, statement: ast.stmt) -> bool:

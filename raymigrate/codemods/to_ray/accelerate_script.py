@@ -20,6 +20,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
 from raymigrate.codemods.to_ray.copied_frames import with_copies
+from raymigrate.codemods.to_ray.cpu_options import tell_cpu_option
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -60,7 +61,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, tell_other_starts
+from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, is_run_by_ray, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -70,6 +71,7 @@ from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
 from raymigrate.facts.hugging_face.spread_models import makers_of
+from raymigrate.facts.values import argument
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
@@ -163,6 +165,9 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
+    main = outline.script.main
+    if main is not None and is_run_by_ray(context, made[0], main.body[0]):
+        return  # each of its workers would start workers
     if not context.converts(RM820, made[0], outline.message):
         return
     context.joins_ray = True
@@ -175,6 +180,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         set_cpu(context, made)
         tell_gpu_settings(context, made)
         tell_synchronized(context, RM821)
+    for call in made if outline.use_gpu else ():
+        tell_cpu_option(context, RM821, argument(call, 4, "cpu"), use_gpu=True)
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)

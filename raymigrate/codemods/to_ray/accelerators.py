@@ -9,6 +9,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import states_before
+from raymigrate.codemods.to_ray.cpu_options import tell_cpu_option
 from raymigrate.codemods.to_ray.launch_line import common_variables
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline, precisions
 from raymigrate.codemods.to_ray.outline import Outline
@@ -71,6 +72,7 @@ def set_cpu(context: Context, made: list[ast.Call], *, told: Sequence[ast.Call] 
         given = argument(call, 4, "cpu")
         if isinstance(given, ast.Constant) and given.value is True:
             continue
+        tell_cpu_option(context, RM821, given, use_gpu=False)
         message = "On CPU workers each would train a model of its own; now cpu=True."
         if context.converts(RM821, call, message):
             context.give(call, "cpu", "True")

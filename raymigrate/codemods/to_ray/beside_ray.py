@@ -6,6 +6,7 @@ from raymigrate.base.words import few
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import functions_of
 from raymigrate.codemods.to_ray.refusals import RM802, SEARCHES
+from raymigrate.codemods.to_ray.started_elsewhere import is_run_by_ray
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.syntax.module import Module
 
@@ -47,7 +48,7 @@ def tell_beside_ray(context: Context, trains: ast.AST) -> None:
         context: The module.
         trains: What trains.
     """
-    if names := _names_beside(context, trains):
+    if (names := _names_beside(context, trains)) and not is_run_by_ray(context, trains, trains):
         context.manual(RM802, trains, WITHOUT_RAY.format(few(names)), ADVICE)
 
 

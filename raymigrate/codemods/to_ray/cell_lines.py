@@ -8,7 +8,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
-from raymigrate.facts.syntax.magics import commented_cells, magics_in, shell_cells, written_lines
+from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
+from raymigrate.facts.syntax.magics import cell_magics, commented_cells, magics_in, shell_cells, written_lines
 from raymigrate.facts.syntax.scopes import Scope, ScopeBuilder
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
@@ -22,6 +23,10 @@ OF_MACHINE = lazy_regex(
 LONGEST = 60
 UNKNOWN = "{} reads {}, which the training function makes now: IPython leaves the text as it is."
 NOT_THERE = "{} in a cell with %python reads {}, which the training function makes now: a NameError, or another object."
+HEAD = (
+    "`{magic}` at the head of cell {number} has nothing to run any more, since the training function has the code:"
+    " write it over the cell with fit(), if it is to hold for the whole training."
+)
 TOO_EARLY = "{} stood after the training, which now starts in a cell below it."
 
 
@@ -38,6 +43,7 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
     steps = [step for node in trains if (step := script.step_of(node)) in moved and step is not None]
     _tell_cells(context, rule, outline, steps)
     _tell_commented_cells(context, rule, outline, steps)
+    _tell_heads(context, rule, moved)
     lines = [*written_lines(context.module, magics_in(context.module, context.module.tree))]
     if not lines:
         return
@@ -78,6 +84,14 @@ def _tell_cells(context: Context, rule: Rule, outline: Outline, trained: Sequenc
         waits = any(OF_MACHINE.match(line.strip()) is None for line in body)
         if places[0] < number < places[1] and waits:
             context.manual(rule, trained[0], TOO_EARLY.format(shown), "Move that cell behind fit().")
+
+
+def _tell_heads(context: Context, rule: Rule, moved: Sequence[ast.stmt]) -> None:
+    """Tells of magics for a whole cell whose code goes to the training function, in the cell of the last step."""
+    for number, magic, inside in cell_magics(context.module, context.module.tree.body):
+        code = [s for s in inside if not (isinstance(s, (ast.Import, ast.ImportFrom)) or stands_for_cell(s))]
+        if code and moved[-1] not in code and all(step in moved for step in code):
+            context.note(rule, code[0], HEAD.format(number=number, magic=magic[:LONGEST]))
 
 
 def _tell_commented_cells(context: Context, rule: Rule, outline: Outline, trained: Sequence[ast.stmt]) -> None:

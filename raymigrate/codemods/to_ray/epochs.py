@@ -12,10 +12,11 @@ from textwrap import indent
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.carried_values import carried_values
+from raymigrate.codemods.to_ray.epoch_ends import Loop, put_report
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
 from raymigrate.codemods.to_ray.own_states import state_saved
 from raymigrate.codemods.to_ray.save_conditions import save_condition
-from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
+from raymigrate.codemods.to_ray.script import executed, uses_of_function
 from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
 from raymigrate.codemods.to_ray.trained_elsewhere import is_backward, trained_elsewhere
 from raymigrate.codemods.to_ray.unsaved_states import unsaved_numbers, unsaved_objects
@@ -34,7 +35,6 @@ RM823 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/monitoring-logging.html",
     errors=("`ray.train.report` has not been called by all",),
 )
-Loop = ast.For | ast.While
 NO_LOOP = "No loop over epochs was found around backward"
 REPORT = (
     "Import ray.train, and call ray.train.report({...}) on every worker, outside of what only the main process runs,"
@@ -214,7 +214,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         for saving in left_out:
             context.note(RM823, saving, LEFT_OUT)
         return
-    _put(context, loop, f"ray.train.report({shown})")
+    put_report(context, RM823, loop, f"ray.train.report({shown})")
     why = "No save_state() of the script ends each epoch, and no checkpoint is reported"
     if saved := state_saved(context.module, loop):
         why = f"The script keeps its state where Ray does not look ({saved})"
@@ -240,41 +240,6 @@ def _skip_nothing(context: Context, loop: ast.For, restored: list[str]) -> str:
             message = f"A run that goes on after a failure has {skipped.source} as before the first epoch."
             context.note(RM823, skipped.node, message)
     return lines
-
-
-def _put(context: Context, loop: Loop, text: str) -> None:
-    """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
-    module, names = context.module, names_in(ast.parse(text))
-    given = [
-        number
-        for number, statement in enumerate(loop.body)
-        if any(isinstance(node, (ast.For, ast.While)) for node in executed(module, statement))
-        or _binds(statement, names)
-    ]
-    behind = loop.body[max(given, default=-1) + 1 :]
-    leaving = next((statement for statement in behind if leaves(statement)), None)
-    if leaving is None:
-        context.plan.statement(loop.body[-1]).after.append(Code(text))
-    else:
-        context.plan.statement(leaving).before.append(Code(text))
-
-
-def _binds(statement: ast.stmt, names: set[str]) -> bool:
-    """Whether a statement gives one of these names a value, or hands on what is reported."""
-    return any(
-        isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(statement)
-    )
-
-
-def leaves(statement: ast.AST) -> bool:
-    """Whether a statement of a loop can end it, or the rest of its body."""
-    if isinstance(statement, (ast.For, ast.While, *DEFINITIONS)):
-        return False
-    if isinstance(statement, (ast.Break, ast.Continue, ast.Return)):
-        return True
-    inner = (ast.stmt, ast.ExceptHandler, ast.match_case)
-    return any(leaves(child) for child in ast.iter_child_nodes(statement) if isinstance(child, inner))
 
 
 def _tell_unknown(context: Context, epochs: Epochs) -> None:
@@ -353,7 +318,7 @@ def _save(
         text = f"if {condition}:\n{indent(text, '    ')}\nelse:\n    ray.train.report({metrics})"
     elif condition is None:
         context.note(RM823, saving, EACH_EPOCH)
-    _put(context, epochs.loop, text)
+    put_report(context, RM823, epochs.loop, text)
     start, name = "", first.id if isinstance(first, ast.Name) else context.fresh("first_epoch", "start_epoch")
     if isinstance(first, str):
         start = f"{name} = 0\n"

@@ -10,7 +10,8 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.python_commands import UNKNOWN
 
 OF_ACCELERATE = ("accelerate ", "accelerate-launch ")
-OF_ACCELERATE_MODULE = lazy_regex(r"python[\d.]*(?: -\w+)* -m accelerate\.")
+OPTION_OF_PYTHON = r"\s+-(?:[WX]\s+[^\s-]\S*|(?!m\b)[A-Za-z]\S*)"  # -u, -Wignore, -X dev
+OF_ACCELERATE_MODULE = lazy_regex(rf"python[\d.]*(?:{OPTION_OF_PYTHON})* -m accelerate[. ]")
 SECRETS = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD")
 # What a launcher or the user gives each process, and Ray gives its workers itself.
 OF_LAUNCHERS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE"})

@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.codemods.to_ray.launch_line import Launch
+from raymigrate.codemods.to_ray.launch_line import OPTION_OF_PYTHON, Launch
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
+from raymigrate.documents.command_lists import shell_of_lists, shell_of_make
 from raymigrate.documents.python_commands import shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate.accelerate_config import read_file
@@ -27,7 +28,9 @@ from raymigrate.files.script import UndecodableError
 
 DEFAULT_FILE = "default_config.yaml"
 SCRIPTS = (".sh", ".bash", ".md", ".rst", ".slurm", ".sbatch", ".yml", ".yaml")
-NAMES = ("Makefile", "makefile", "justfile")
+MAKE = ("Makefile", "makefile", "GNUmakefile")
+NAMES = (*MAKE, "justfile")
+DOCKER = lazy_regex(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:[-_.].*)?|.*\.dockerfile")
 NOTEBOOK, PYTHON = ".ipynb", ".py"
 MOST_FILES = 200
 MOST_FOLDERS = 50  # of the folders in one
@@ -38,14 +41,18 @@ MOST_BYTES_OF_NOTEBOOK = 5_000_000  # which holds what its cells show
 VARIABLES = r"""(?P<variables>(?:(?<![\w$-])[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&`"']*)[ \t]+)*)"""
 VARIABLE = lazy_regex(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
 # accelerate has three commands that launch (entry_points.txt of 1.15; commands/launch.py).
-MODULES = r"(?:torch\.distributed\.(?:launch|run)|accelerate\.commands\.launch)"
-RUN_MODULE = rf"(?:\s+-(?!m\b)[A-Za-z]+)*\s+-m\s+{MODULES}"  # python -u -m ...
+MODULES = (
+    r"(?:torch\.distributed\.(?:launch|run)"
+    r"|accelerate\.commands\.(?:launch|accelerate_cli\s+launch)|accelerate\s+launch)"
+)
+RUN_MODULE = rf"(?:{OPTION_OF_PYTHON})*\s+-m\s+{MODULES}"  # python -u -m ...
 LAUNCH = lazy_regex(
     VARIABLES + rf"(?P<launcher>(?<![-\w])accelerate(?:\s+|-)launch|torchrun|python[\d.]*{RUN_MODULE}"
     r"|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
 PLAIN = lazy_regex(VARIABLES + rf"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!{RUN_MODULE}\b)(?P<rest>[^\n|&;`]*)")
+RUNS_MODULE = lazy_regex(rf"(?:{OPTION_OF_PYTHON})*\s+-m\s")
 FILES_KEPT = 4096
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
 PROCESSES = ("nproc_per_node", "num_gpus")
@@ -262,7 +269,8 @@ def _with_folders_below(searched: Searched, folder: str, depth: int) -> tuple[st
 def _launches_in(searched: Searched, folder: str) -> tuple[Launch, ...]:
     """The launch lines in the files of a folder: those of shells, of notebooks, and of what Python hands a shell."""
     names = _names_in(searched, folder)[1][: 10 * MOST_FILES]
-    wanted = [name for name in names if name in NAMES or name.endswith((*SCRIPTS, NOTEBOOK))][:MOST_FILES]
+    wanted = [name for name in names if name in NAMES or name.endswith((*SCRIPTS, NOTEBOOK)) or DOCKER.fullmatch(name)]
+    wanted = wanted[:MOST_FILES]
     wanted += [name for name in names if name.endswith(PYTHON)][:MOST_FILES]
     files = [os.path.join(folder, name) for name in wanted]  # noqa: PTH118 - likewise
     return tuple(launch for file in files for launch in _launches_of_file(file))
@@ -303,7 +311,7 @@ def _launches_in_texts(file: Path, texts: Iterable[tuple[int, str]]) -> Iterator
                 continue
             launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
             flags = _flags(words) if "accelerate" in launcher else _processes(_flags(words))
-            flags = ({"m": ""} if "-m" in words[:2] else {}) if is_plain else flags
+            flags = ({"m": ""} if RUNS_MODULE.match(match["rest"]) else {}) if is_plain else flags
             line = text.count("\n", 0, joined.rfind("\n", 0, match.start()) + 1) + 1  # the first of a command
             variables = dict(VARIABLE.findall(match["variables"]))
             yield Launch(file, line, " ".join([launcher, *words]), flags, cell, is_plain, variables)
@@ -326,8 +334,11 @@ def _texts_of(file: Path, *, is_own: bool) -> Iterator[tuple[int, str]]:
             yield 0, shell_of_source(text)
         elif file.suffix == PYTHON and not is_own:
             yield 0, shell_of_python(text)
+        elif file.name in MAKE:
+            yield 0, shell_of_make(text)
         else:
-            yield 0, text
+            is_settings = file.suffix in (".yml", ".yaml") or DOCKER.fullmatch(file.name) is not None
+            yield 0, shell_of_lists(text) if is_settings else text
     except (OSError, ValueError, UndecodableError):
         return
 

@@ -8,8 +8,9 @@ import ast
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import all_arguments, is_method_call
 
 
 def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
@@ -35,6 +36,27 @@ def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
             bound: list[tuple[str, Scope | None]] = [(name, script.scope(other)) for name in script.bound(other)]
             waiting += [entry for entry in bound if entry not in waiting]
     return [*found]
+
+
+def fills_parser(script: Script, step: ast.stmt) -> bool:
+    """Whether a step hands a parser to what adds options to it: `add_options(parser)`, and a later one asks it.
+
+    Args:
+        script: The script.
+        step: The step.
+    """
+    if not (isinstance(step, ast.Expr) or is_assignment(step)):
+        return False
+    calls = (node for node in executed(script.module, step) if isinstance(node, ast.Call))
+    given = {node.id: node for call in calls for node in all_arguments(call) if isinstance(node, ast.Name)}
+    for name, node in given.items():
+        scope = script.module.bound_in(node)
+        if scope is not None and make_parser(script.module, script.binders(name, scope)):
+            names = {name, *script.bound(step)}
+            later = (other for other in script.steps if script.number(other) > script.number(step))
+            asked = (call.func for other in later for call in _parsing(script, other))
+            return any(isinstance(a.value, ast.Name) and a.value.id in names for a in asked)  # type: ignore[attr-defined]
+    return False
 
 
 @kept

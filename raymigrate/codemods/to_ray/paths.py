@@ -74,8 +74,8 @@ PATHS: dict[str, tuple[int, str]] = {
 }
 LOADERS = (".from_pretrained", "transformers.pipeline")
 PATH_CLASSES = ("pathlib.Path", "pathlib.PosixPath")
-JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
-ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
+JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath", "os.path.expanduser"})
+ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
 KEEPS = ("save_state", "save_metrics", "create_model_card")  # of a Trainer: they write to its folder, whatever they get
 SAVES = ("save_model", "_save")  # so do these, where they are given no other folder

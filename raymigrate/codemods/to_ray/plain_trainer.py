@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
 from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
+from raymigrate.codemods.to_ray.cpu_options import tell_cpu_option
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -55,11 +56,12 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
 from raymigrate.codemods.to_ray.repeated import repeats, tell_choices, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
+from raymigrate.codemods.to_ray.resumed_branches import arms_of, shared_branch
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, tell_other_starts
+from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, is_run_by_ray, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
@@ -67,7 +69,6 @@ from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     arguments_made,
-    common_branch,
     resume_keyword,
     training_of,
 )
@@ -75,7 +76,6 @@ from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched_of
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
-from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
@@ -192,7 +192,10 @@ def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
 
 
 def _convert(context: Context, training: Training, outline: LaunchedOutline) -> None:
-    if not context.converts(RM801, training.trains[0], outline.message):
+    trains, main = training.trains[0], outline.script.main
+    if main is not None and is_run_by_ray(context, trains, main.body[0]):
+        return  # each of its workers would start workers
+    if not context.converts(RM801, trains, outline.message):
         return
     context.joins_ray = True
     loaders = own_loaders(context.module, training)
@@ -228,6 +231,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
+    for call in arguments_made(context.module) if outline.use_gpu else ():
+        tell_cpu_option(context, RM803, argument(call, len(call.args), "use_cpu", "no_cuda"), use_gpu=True)
     set_environment(context, RM806, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, RM801, outline)
@@ -310,7 +315,7 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
 def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str], *, resumes: bool) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
-    branch = _shared_branch(module, trains) if resumes else None
+    branch = shared_branch(module, trains) if resumes else None
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
@@ -318,17 +323,12 @@ def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str],
         trainer = module.source(trains[0].func.value)
         set_up = _set_up(trainer, names) + emitted.LAST_CHECKPOINT.format(**names)
         context.plan.statement(branch).before.append(Code(set_up))
+        arms, keyword = arms_of(module, branch), resume_keyword(module, trains[0].func.value)
+        if arms is not None and keyword and set(arms.calls) == set(trains):
+            context.plan.statement(branch).replacement = arms.resumed(trainer, keyword, names)
+            return
     for call in trains:
         _resume(context, call, names, is_set_up=branch is not None, resumes=resumes)
-
-
-def _shared_branch(module: Module, trains: Sequence[ast.Call]) -> ast.If | None:
-    """The `if` in whose branches a Trainer trains that was made before it; None if each call sets up its own."""
-    branch = common_branch(module, trains)
-    receivers = {module.source(call.func.value) for call in trains}  # type: ignore[attr-defined]
-    below = module.below(branch) if branch is not None else ()
-    made = (node for node in below if isinstance(getattr(node, "ctx", None), ast.Store))
-    return None if any(module.source(node) in receivers for node in made) else branch
 
 
 def _set_up(trainer: str, names: dict[str, str]) -> str:
@@ -380,6 +380,7 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
         given = argument(call, len(call.args), "use_cpu", "no_cuda")
         if isinstance(given, ast.Constant) and given.value is True:
             continue
+        tell_cpu_option(context, RM803, given, use_gpu=False)
         if context.converts(RM803, call, "On CPU workers each would train a model of its own; now use_cpu=True."):
             context.plan.call(call).set("use_cpu", "True")
     set_cpu(context, list(module.calls(*ACCELERATORS)), told=calls)

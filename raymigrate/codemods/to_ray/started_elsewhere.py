@@ -9,7 +9,7 @@ from raymigrate.base.words import few
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
 from raymigrate.codemods.to_ray.launched import RM824, tell_starts
-from raymigrate.codemods.to_ray.refusals import leave
+from raymigrate.codemods.to_ray.refusals import RM802, leave
 from raymigrate.codemods.to_ray.script import top_definition
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.starts import starts_elsewhere, ways_in
@@ -24,6 +24,7 @@ from raymigrate.pins.needed import RAY
 DEEPEST = 4  # files that lead to the training through one another
 Leading = tuple[ast.FunctionDef | ast.ClassDef, frozenset[str]]
 Read = tuple[Module, ast.expr]
+RUN_BY_RAY = "{} gives {}() to a TorchTrainer: it trains on Ray from there, and nothing of this file moves."
 UNSTARTED = "No statement of this file starts the training"
 START_THERE = (
     "Call {0} there in a function, with all that uses what it gives, and start that with TorchTrainer(function,"
@@ -107,6 +108,27 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
             verb = "starts" if is_one else "start"
             message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
             context.manual(RM824, node, message, START_THIS)
+
+
+def is_run_by_ray(context: Context, trains: ast.AST, within: ast.AST) -> bool:
+    """Tells of a file of which a TorchTrainer of another file runs what trains, or what would start its own workers.
+
+    Args:
+        context: The module that trains.
+        trains: What trains.
+        within: Code of a function: it, and those that lead to it, are what the other file may give its TorchTrainer.
+
+    Returns:
+        Whether that is so, and the file stays as it is.
+    """
+    for definition, ways in _leading(context.module, within, None):
+        for module, node in _starts(context.module, definition, ways):
+            if _is_run_by_ray(module, node):
+                context.stays = True
+                place = line_of_file(module, node)
+                context.note(RM802, trains, RUN_BY_RAY.format(f"{place[0].upper()}{place[1:]}", definition.name))
+                return True
+    return False
 
 
 def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[Leading]:

@@ -24,7 +24,7 @@ from itertools import pairwise, takewhile
 
 from raymigrate.codemods.to_ray import sessions
 from raymigrate.codemods.to_ray.command_lines import commanded_by, parses
-from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
+from raymigrate.codemods.to_ray.nested_parsing import fills_parser, make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
@@ -207,6 +207,8 @@ class Roles:
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if ".add_argument" in names and isinstance(step, ast.Expr) and self._belongs_to_driver(step):
             return Role.DRIVER  # whatever makes its default
+        if fills_parser(self.script, step):
+            return Role.DRIVER
         if reads_rank(self.module, step):
             return Role.WORKER
         if any(name.startswith(LAUNCHER) for name in names):
@@ -244,6 +246,8 @@ class Roles:
 
     def _add(self, step: ast.stmt) -> None:
         known = self.of.get(step)
+        if known is Role.DRIVER and fills_parser(self.script, step):
+            return
         dropped = known is Role.LAUNCHER and environment_set(self.module, step) is not None
         if known is not None and (known.moves or known is Role.DEFINITION or dropped):
             return

@@ -8,7 +8,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import second_backwards
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.early_writes import is_to_own_path
-from raymigrate.codemods.to_ray.epochs import Epochs, leaves
+from raymigrate.codemods.to_ray.epoch_ends import leaves
+from raymigrate.codemods.to_ray.epochs import Epochs
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process

@@ -36,6 +36,24 @@ def is_in_other_folder(module: Module, node: ast.AST) -> bool:
     return any(isinstance(call, ast.Call) and _is_move(module, call, ENTERS) for call in calls)
 
 
+def is_renamed_later(module: Module, path: ast.expr) -> bool:
+    """Whether a file may have another name behind it: the path is relative, and the process may go to a folder later.
+
+    Args:
+        module: The module.
+        path: The path as it is written to.
+    """
+    moves = [call for call in module.calls("os.chdir", ENTERS) if not _is_before(module, call, path)]
+    return bool(moves) and not is_absolute(module, path)
+
+
+def _is_before(module: Module, move: ast.Call, path: ast.expr) -> bool:
+    """Whether code goes to a folder once, and before a path is used."""
+    is_once = not any(isinstance(outer, (ast.For, ast.While, ast.With)) for outer in module.ancestors(move))
+    function = module.function(move)
+    return is_once and function in (None, module.function(path)) and module.start(move) < module.start(path)
+
+
 def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
     """The calls that are statements of a block, and of those that run whatever happens."""
     for statement in body:

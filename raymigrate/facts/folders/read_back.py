@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.folders.entered_folders import is_renamed_later
 from raymigrate.facts.folders.removals import SHELLS
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -61,6 +62,8 @@ def is_missed(module: Module, path: ast.expr, writers: set[ast.Call]) -> bool:
         path: The path that is written to.
         writers: The calls that write.
     """
+    if is_renamed_later(module, path):
+        return True
     function = module.function(path)
     callers = set(module.calls_of(function)) if function is not None else set()  # of which a parameter is given
     keys = set(path_keys(module, path))

@@ -9,6 +9,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.cell_scripts import COMMAND, DATABRICKS, MAGIC
 from raymigrate.documents.cells import STAND_INS
+from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
 from raymigrate.documents.notebook import Notebook
 from raymigrate.facts.syntax.module import Module
 
@@ -63,17 +64,42 @@ def shell_cells(module: Module, *places: int) -> tuple[list[tuple[int, list[str]
     Returns:
         These cells, and the numbers of the cells that the lines are in.
     """
-    if module.project is None or not module.path.endswith(".ipynb"):
-        return [], []
-    try:
-        document = open_document(module.project.read(module.path), module.path)
-    except (OSError, UndecodableError):
-        return [], []
-    if not isinstance(document, Notebook):
+    document = _notebook_of(module)
+    if document is None:
         return [], []
     cells = [(number, document.lines_of(number)) for number in document.cells_with_commands]
     of_shell = [(number, lines) for number, lines in cells if SHELL_CELL.match("\n".join(lines))]
     return of_shell, [document.place(line, 1).cell for line in places]
+
+
+def cell_magics(module: Module, steps: Iterable[ast.stmt]) -> Iterator[tuple[int, str, list[ast.stmt]]]:
+    """The cells of a notebook with a magic at their head that runs Python, `%%time`: number, magic, and steps in them.
+
+    Args:
+        module: The module that the cells are joined to.
+        steps: Statements of it; cells without one of them are left out.
+    """
+    document = _notebook_of(module)
+    cells = dict[int, list[ast.stmt]]()
+    for step in steps if document is not None else ():
+        cells.setdefault(document.place(step.lineno, 1).cell, []).append(step)  # type: ignore[union-attr]
+    for number, inside in cells.items():
+        lines = document.lines_of(number)  # type: ignore[union-attr]
+        head = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+        magic = CELL_MAGIC.match(head)
+        if magic is not None and magic[1] in PYTHON_CELL_MAGICS:
+            yield number, head.strip(), inside
+
+
+def _notebook_of(module: Module) -> Notebook | None:
+    """The notebook whose cells a module is joined of."""
+    if module.project is None or not module.path.endswith(".ipynb"):
+        return None
+    try:
+        document = open_document(module.project.read(module.path), module.path)
+    except (OSError, UndecodableError):
+        return None
+    return document if isinstance(document, Notebook) else None
 
 
 def commented_cells(module: Module) -> Iterator[ast.Module]:
