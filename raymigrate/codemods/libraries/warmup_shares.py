@@ -29,5 +29,10 @@ def warmup_shares(context: Context) -> None:
     for call in calls_without_own(context.module, STEPS):
         given = keyword_argument(call, STEPS)
         value = context.module.constant(given)
-        if isinstance(value, float) and 0 < value < 1 and any(keyword.arg in OLD for keyword in call.keywords):
+        if (
+            given is not None
+            and isinstance(value, float)
+            and 0 < value < 1
+            and any(keyword.arg in OLD for keyword in call.keywords)
+        ):
             context.manual(RM705, given, MESSAGE.format(value), ADVICE)
