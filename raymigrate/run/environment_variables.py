@@ -1,4 +1,4 @@
-"""RM758, RM718 and RM768 beside the Python of a job: in settings and shell scripts, and in what cells say to a shell.
+"""RM758, RM718, RM768, RM775 beside the Python of a job: in settings and shell scripts, and what cells say to a shell.
 
 Nothing is changed there.
 """
@@ -12,6 +12,7 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718, VARIABLES
 from raymigrate.codemods.libraries.deepspeed_weights import OF_COMMAND, RM768, SCRIPT, told_of_path, written_paths
+from raymigrate.codemods.libraries.hub_commands import COMMAND, RM775, commands, told_of_command
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
 from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
@@ -90,6 +91,14 @@ def _told_of_weights(text: str, path: str) -> Iterator[Finding]:
             yield Finding(RM768.code, Kind.MANUAL, message, OF_COMMAND, *places.place(start), path)
 
 
+def _told_of_commands(text: str, path: str) -> Iterator[Finding]:
+    """Where the command of the Hub is started by the name that it no longer has."""
+    bare = without_comments(text)
+    places = Places(bare)
+    for word, start in commands(bare):
+        yield Finding(RM775.code, Kind.MANUAL, *told_of_command(word), *places.place(start), path)
+
+
 def _other_meaning(value: str) -> str:
     """What has to be written in place of a value; empty where it means what it did."""
     new = meaning(value)
@@ -102,6 +111,7 @@ TOLD = {
     "TRANSFORMERS_CACHE": (RM718, _told_of_caches),
     "PYTORCH_PRETRAINED_BERT_CACHE": (RM718, _told_of_caches),
     SCRIPT: (RM768, _told_of_weights),
+    COMMAND: (RM775, _told_of_commands),
 }
 
 

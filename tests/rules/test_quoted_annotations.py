@@ -120,3 +120,16 @@ def test_all_names_in_one_text_are_replaced() -> None:
     )
     assert "made: 'TorchTrainer | TorchTrainer | TorchTrainer | None'" in outcome.text
     assert "huggingface" not in outcome.text
+
+
+@pytest.mark.parametrize("annotated", ["def read(run: '{}'):\n    pass\n", "runs: 'list[{}.Part] | None' = None\n"])
+@pytest.mark.parametrize(
+    ("place", "name"), [("ray.data", "DatasetPipeline"), ("ray.tune.execution", "trial_runner"), ("ray.air", "util")]
+)
+def test_an_import_that_fails_stays_for_its_quotes_and_is_told(annotated: str, place: str, name: str) -> None:
+    text = f"from ray.air.config import RunConfig\nfrom {place} import {name}\n\n{annotated.format(name)}\n{RUN}"
+    outcome = converted(text)
+    if name != "util":  # which is there
+        assert outcome.lines("RM692", Kind.MANUAL)
+    assert f"from {place} import {name}" in outcome.text
+    assert not outcome.lines("RM691")

@@ -1,5 +1,7 @@
 """RM701, RM702, RM706: keys that TrainingArguments refuses are told where they are written, of a dict behind `**`."""
 
+from time import process_time
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -417,3 +419,27 @@ def test_a_key_of_a_branch_for_other_versions_of_transformers_is_no_news(right: 
 )
 def test_one_of_a_branch_that_runs_today_is_told(right: str) -> None:
     assert _told_guarded(right)
+
+
+MODEL = """
+class Model{number}(BertModel):
+    def __init__(self, config):
+        super().__init__(config)
+        part = config.part
+        if type(part) is dict:
+            part = Settings(**part)
+        else:
+            self.config.part = part.__dict__
+
+"""
+
+
+def test_objects_that_lead_to_each_other_are_gone_through_once() -> None:
+    models = "".join(MODEL.format(number=number) for number in range(8))
+    start = process_time()
+    converted(
+        "from ray.air import session\nfrom settings import Settings\nfrom transformers import BertModel\n"
+        f"{models}\ndef loop(config, settings, tokenizer):\n    config.part = Settings(**vars(settings))\n"
+        "    session.report({'loss': 1.0})\n"
+    )
+    assert process_time() - start < 20  # each class led to all others, and those again

@@ -19,6 +19,7 @@ from raymigrate.facts.syntax.import_places import is_bound_again, is_last_import
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.optional_imports import given_by_handlers, switched_off
+from raymigrate.facts.syntax.quoted import quoted_names
 from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, import_bindings
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -29,6 +30,7 @@ CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match
 THERE = "Import it from its library in that file, and run raymigrate again."
 OTHER_NAME = "Rename whatever else in the file has its name, and run raymigrate again."
 WITHOUT = "Take it out of this block, so that the others are imported, and write yourself what it was used for."
+IN_QUOTES = "Write the type of today there, or none, and take the import away."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(
@@ -197,7 +199,11 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     in_several_ways = len({binding.qualified for binding in bindings}) > 1
     if _is_told_anyway(context, statement, alias, origin):
         return False
-    if not used or (in_several_ways and is_replaced(module, statement, alias)):
+    if not used and local in quoted_names(module):
+        if not is_guarded(module, statement, alias.name):
+            message = f"{_failing(origin)}. Only annotations in quotes name {local}."
+            context.manual(RM692, statement, message, advice_on(origin) or IN_QUOTES)
+    elif not used or (in_several_ways and is_replaced(module, statement, alias)):
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):

@@ -8,17 +8,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import ADVICE, RM697
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.instances import TRAINER, instance_of
+from raymigrate.facts.hugging_face.instances import TRAINER
+from raymigrate.facts.ray_tune.searches import RUN, SEARCH, searches
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import is_none
 from raymigrate.facts.values.carried import carried
-from raymigrate.knowledge.libraries import lineage, look_up, member, parameters, refusal, takes
-
-SEARCH = "hyperparameter_search"
-BACKEND = 4  # its place among the arguments (transformers 5.23, trainer.py:4502)
-RAY = "ray"
-RUN = "ray.tune.run"
+from raymigrate.knowledge.libraries import look_up, member, parameters, refusal, takes
 
 
 @codemod(SEARCH, phase=Phase.GONE, in_ray_scripts=True)
@@ -26,14 +22,11 @@ def arguments_of_searches(context: Context) -> None:
     """Reports the arguments of such searches that tune.run() refuses."""
     module, run = context.module, look_up(RUN)
     taken, refused = parameters(run), refusal(run.place)
-    for call, method in module.method_calls(SEARCH):
-        backends = _backends(module, call)
-        kind = instance_of(module, method.value)
-        is_trainer = TRAINER in lineage(kind) if kind else RAY in backends
-        if not is_trainer or taken is None or refused is None or not backends & {RAY, None}:
-            continue
-        unless = "" if backends == {RAY} else ", if Ray is its backend"
-        for name, where in _given(module, call):
+    if taken is None or refused is None:
+        return
+    for search in searches(module):
+        unless = "" if search.is_sure else ", if Ray is its backend"
+        for name, where in _given(module, search.call):
             if is_guarded(module, where, name):
                 continue
             hands = f"{SEARCH}({name}=) hands it to {RUN}()"
@@ -42,18 +35,6 @@ def arguments_of_searches(context: Context) -> None:
                 context.manual(RM697, where, message, ADVICE.get(name) or refused.advice or None)
             elif not takes(taken, name):
                 context.manual(RM693, where, f"{hands}, which refuses it today{unless}.")
-
-
-def _backends(module: Module, call: ast.Call) -> set[str | None]:
-    """The backends that a search may use; None among them where that cannot be seen, or the one that is installed."""
-    given = argument(call, BACKEND, "backend")
-    found = set[str | None]()
-    for source in module.origins(given):
-        value, name = source.module.constant(source.node), source.module.qualified(source.node) or ""
-        is_member = name.rpartition(".")[0].endswith(".HPSearchBackend")
-        text = name.rpartition(".")[2].lower() if is_member else value
-        found.add(text if isinstance(text, str) else None)
-    return found or {None}
 
 
 def _given(module: Module, call: ast.Call) -> Iterator[tuple[str, ast.AST]]:

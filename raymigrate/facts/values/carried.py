@@ -17,7 +17,6 @@ from raymigrate.facts.syntax.scopes import FunctionNode, Scope
 from raymigrate.facts.values import (
     Source,
     argument,
-    class_named,
     constant,
     holds_items,
     key_name,
@@ -28,10 +27,11 @@ from raymigrate.facts.values import (
 )
 from raymigrate.facts.values.arguments import has_starred
 from raymigrate.facts.values.calls import configuration_for
+from raymigrate.facts.values.classes_of_objects import classes_of_object
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
-from raymigrate.facts.values.own_classes import COPIES, classes_made
+from raymigrate.facts.values.own_classes import COPIES
 
 MAKERS = ("dict", "OrderedDict")
 # What makes a dict of the fields of an object: functions, and methods of pydantic's models.
@@ -348,7 +348,7 @@ def _made_dict(module: Module, node: ast.expr) -> ast.expr | None:
 
 def _fields(module: Module, made: ast.expr) -> Carried:
     """The fields of an object, as its class declares them; others may be set later, as those of `vars(args)`."""
-    homes = list(_classes(module, made, 0))
+    homes = list(dict.fromkeys(classes_of_object(module, made, {})))
     entries = [
         Entry(home, field.target.id, field.target, field.value or field.target)
         for home, node in homes
@@ -357,29 +357,3 @@ def _fields(module: Module, made: ast.expr) -> Carried:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
     ]
     return Carried(tuple(entries), whole=bool(homes))
-
-
-def _classes(module: Module, node: ast.expr, depth: int) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The classes of the project that an object is of, by the call that makes it or by annotations on the way."""
-    for source in module.origins(node) if depth < DEEPEST else ():
-        home, made = source.module, source.node
-        if isinstance(made, ast.Call):
-            found = class_named(home, made.func)
-            yield from [found] if found is not None else [(home, own) for own in classes_made(home, made)]
-        elif isinstance(made, ast.Name):
-            bound = home.definition(made)
-            around = home.parent_of.get(bound) if bound is not None else None
-            annotated = bound if isinstance(bound, ast.arg) else around
-            yield from _annotated(home, getattr(annotated, "annotation", None))
-        elif isinstance(made, ast.Attribute):
-            for owner, definition in _classes(home, made.value, depth + 1):
-                for field in definition.body:
-                    if isinstance(field, ast.AnnAssign) and ast.unparse(field.target) == made.attr:
-                        yield from _annotated(owner, field.annotation)
-
-
-def _annotated(module: Module, annotation: ast.expr | None) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The classes of the project in an annotation: `Settings`, `Optional[Settings]`, `Settings | None`."""
-    for part in ast.walk(annotation) if annotation is not None else ():
-        found = class_named(module, part) if isinstance(part, (ast.Name, ast.Attribute)) else None
-        yield from [found] if found is not None else []
