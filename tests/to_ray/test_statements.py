@@ -6,8 +6,9 @@ from textwrap import dedent
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.codemods.to_ray.roles import Mixed, Role
 from raymigrate.codemods.to_ray.script import script_of
-from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.trainer_calls import training_of
 from raymigrate.facts.syntax.module import Module
 from tests.rules.scripts import converted

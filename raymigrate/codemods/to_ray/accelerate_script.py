@@ -59,10 +59,10 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal,
     refusal_for_others,
 )
+from raymigrate.codemods.to_ray.roles import Mixed
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, is_run_by_ray, tell_other_starts
-from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.notebook_launchers import RM826, NotebookLaunch
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import named
-from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import is_text, stands_for_cell
 
 NO_STEPS = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Pass)

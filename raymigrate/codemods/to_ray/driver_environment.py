@@ -9,8 +9,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.cache_variables import name_today
 from raymigrate.codemods.libraries.uploaded_models import value_today
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.script import executed, is_main_guard
-from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER, environment_set
 from raymigrate.facts.projects.environment import VISIBLE, all_variables_set_within, value_set
 from raymigrate.facts.syntax.kept import kept

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.step_kinds import RANKS
 from raymigrate.codemods.to_ray.trainer_calls import is_idle_rank
 from raymigrate.facts.syntax.kept import kept

@@ -12,8 +12,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.loggers import MAKES_LOGGER, makes_logger
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
-from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from raymigrate.codemods.to_ray.own_objects import is_changed, is_handed_on
+from raymigrate.codemods.to_ray.roles import Mixed, Role
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script
-from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
 
 IMPORTS = (ast.Import, ast.ImportFrom)

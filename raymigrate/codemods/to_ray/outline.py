@@ -20,8 +20,9 @@ from itertools import pairwise
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import decorated_by
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.script import Script, called_by, ends_process, executed, is_parsed
-from raymigrate.codemods.to_ray.statements import Role, Roles
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.pickling import sent_with

@@ -19,7 +19,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
 from raymigrate.facts.projects.command_lines import parsers_of_dataclasses
 from raymigrate.facts.syntax.functions import decorators_of

@@ -21,7 +21,7 @@ from raymigrate.codemods.to_ray.command_lines import CURRENT_FOLDER, folder_call
 from raymigrate.codemods.to_ray.kept_folders import is_read_again
 from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
 from raymigrate.facts.syntax.nodes import Assignment, is_assignment
 from raymigrate.facts.values import argument, called_name, is_call_by_name, is_none

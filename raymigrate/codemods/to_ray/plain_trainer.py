@@ -57,12 +57,13 @@ from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
 from raymigrate.codemods.to_ray.repeated import repeats, tell_choices, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.resumed_branches import arms_of, shared_branch
+from raymigrate.codemods.to_ray.roles import Mixed
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, is_run_by_ray, tell_other_starts
-from raymigrate.codemods.to_ray.statements import Mixed, Roles
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run

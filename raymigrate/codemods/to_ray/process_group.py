@@ -7,7 +7,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.driver_ranks import OPTION, numbers_of_driver, ranks_of_option
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
 from raymigrate.facts.syntax.module import Module

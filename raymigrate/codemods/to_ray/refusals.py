@@ -10,8 +10,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import in_the_way, run_with_options
 from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
-from raymigrate.codemods.to_ray.statements import Role, Roles
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import Training, given_arguments, makes_arguments
 from raymigrate.facts.accelerate.launch_form import NoRayFormError

@@ -18,7 +18,6 @@ one of
 import ast
 from collections import deque
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from functools import cache
 from itertools import pairwise, takewhile
 
@@ -26,6 +25,7 @@ from raymigrate.codemods.to_ray import sessions
 from raymigrate.codemods.to_ray.command_lines import commanded_by, parses
 from raymigrate.codemods.to_ray.nested_parsing import fills_parser, make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
+from raymigrate.codemods.to_ray.roles import Mixed, Role
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
     LAUNCHER,
@@ -54,29 +54,6 @@ from raymigrate.facts.syntax.scopes import Scope
 
 OF_COMMAND_LINE = "it reads the command line, and is part of the training too"
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
-
-
-class Role(Enum):
-    """Where a step goes."""
-
-    DEFINITION = "definition"
-    DRIVER = "driver"
-    WORKER = "worker"
-    SETTING = "setting"
-    LAUNCHER = "launcher"
-
-    @property
-    def moves(self) -> bool:
-        """Whether a step of this kind moves into the training function."""
-        return self in (Role.WORKER, Role.SETTING)
-
-
-class Mixed(Exception):
-    """A step that belongs on both sides; the message says why."""
-
-    def __init__(self, node: ast.AST, message: str) -> None:
-        super().__init__(message)
-        self.node = node
 
 
 class Roles:

@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.wandb_runs import (
     uses_of_run,
 )
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.main_process import is_for_main
 from raymigrate.facts.syntax.functions import returned_values
