@@ -68,6 +68,7 @@ def test_scripts_of_the_same_names_are_not_parsed_for_each_other(
         return parse(project, path)
 
     monkeypatch.setattr(Project, "_parse", counted)
+    monkeypatch.setattr(project_facts, "TEXT_KEPT", 0)
     script = (
         "import helpers\nfrom ray.air import session\n\n\ndef train(train_log):\n"
         "    session.report(helpers.train(train_log))\n"
@@ -114,12 +115,36 @@ def test_packages_around_a_module_are_found_below_a_folder_that_is_none(tmp_path
     assert found == {str(tmp_path / f"folder/package/{name}.py") for name in ("__init__", "module")}
 
 
-def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
+def test_few_parsed_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project_facts, "TEXT_KEPT", 300)
     project = Project()
     for number in range(project_facts.MODULES_KEPT + 20):
         (tmp_path / f"m{number}.py").write_text("x = 1\n")
         project.module(str(tmp_path / f"m{number}.py"))
     assert len(project._modules) == project_facts.MODULES_KEPT
+
+
+def test_files_that_are_gone_over_again_and_again_are_parsed_once(tmp_path: Path, parsed: list[str]) -> None:
+    """The users of one function after those of another: what is dropped first is what is asked for next."""
+    project = Project()
+    paths = [tmp_path / f"m{number}.py" for number in range(3 * project_facts.MODULES_KEPT)]
+    for path in paths:
+        path.write_text("x = 1\n")
+    for _ in range(3):
+        assert all(project.module(str(path)) is not None for path in paths)
+    assert len(parsed) == len(paths)
+
+
+def test_how_many_parsed_files_are_kept_goes_by_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project_facts, "MODULES_KEPT", 2)
+    monkeypatch.setattr(project_facts, "TEXT_KEPT", 100)
+    project = Project()
+    for number in range(40):
+        (tmp_path / f"m{number}.py").write_text("x = 1234\n")  # 9 characters
+        project.module(str(tmp_path / f"m{number}.py"))
+        project.module_of("x = 12345\n", str(tmp_path / f"m{number}.py"))  # in its place, with 10
+    assert len(project._modules) == 10
+    assert project._text_kept == 100
 
 
 def test_files_that_import_a_module_are_looked_for_once_in_each_way(

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
-from raymigrate.facts.projects.project import MODULES_KEPT
+from raymigrate.facts.projects import project as project_facts
 from tests.conftest import FIXTURES
 from tests.projects.files import DRIVER, INIT, MAPPED, MAPPER, write
 
@@ -46,7 +46,10 @@ def outcome(folder: Path, start: Path, path: str, *options: str) -> tuple[dict, 
 
 
 @pytest.mark.parametrize("options", [("--check",), ()], ids=["check", "convert"])
-def test_how_a_folder_is_named_changes_neither_findings_nor_files(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_how_a_folder_is_named_changes_neither_findings_nor_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(project_facts, "TEXT_KEPT", 0)
     outcomes = []
     for way in ("inside, relative", "inside, absolute", "outside, relative", "outside, absolute", "below, relative"):
         folder = tmp_path / way / "work"
@@ -55,7 +58,7 @@ def test_how_a_folder_is_named_changes_neither_findings_nor_files(tmp_path: Path
         path = str(folder) if "absolute" in way else os.path.relpath(folder, start)
         outcomes.append(outcome(folder, start, path, *options))
     found, files = outcomes[0]
-    assert len(found["projects"]) == 5 and found["scanned"] > 80 > MODULES_KEPT
+    assert len(found["projects"]) == 5 and found["scanned"] > 80 > project_facts.MODULES_KEPT
     assert len(found["changed"]) > 85
     for other_found, other_files in outcomes[1:]:
         assert other_found == found

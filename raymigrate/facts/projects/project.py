@@ -35,12 +35,13 @@ from raymigrate.files.contents import read_bytes
 if TYPE_CHECKING:
     from raymigrate.facts.projects.places import Place
 
-MODULES_KEPT = 64
+MODULES_KEPT = 64  # at least, and as many more as there is room for
+TEXT_KEPT = 5_000_000  # characters of them: with all that is found in it, one takes up to 140 bytes of memory
 STAR_IMPORT = lazy_regex(rb"import[\s\\]*\*")
 
 
 class Project:
-    """Finds definitions in other files; each file is read and parsed once.
+    """Finds definitions in other files; each file is read and parsed once, unless there is no room to keep it.
 
     Args:
         tops: Folders in which imports are looked for although nothing marks them as a project.
@@ -81,13 +82,14 @@ class Project:
         self._crashed = crashed
         self._planned = {real: text.encode() for real, text in shared.texts.items()}  # what files will hold
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
+        self._text_kept = 0  # characters in them
         self.paths = Paths()
 
     def holding(self, planned: Mapping[str, bytes]) -> Project:
         """The same project with what some of its files will hold, by real path."""
         other = copy.copy(self)
         other._planned = {**self._planned, **planned}
-        other._modules = OrderedDict()
+        other._modules, other._text_kept = OrderedDict(), 0
         other.asked, other.uses, other.places, other.callers, other.kept = {}, {}, {}, {}, {}
         other.searched = Searched(self.searched.contents, self.searched.room)
         return other
@@ -172,9 +174,16 @@ class Project:
         return known
 
     def _keep(self, key: str, module: Module | None) -> None:
+        """Keeps a module, and drops those that were not asked for longest, which are parsed again when they are.
+
+        How many are kept goes by their text: files that are gone over in a circle, as the users of one function are
+        after those of another, would all be parsed again in each turn, while what was found in one keeps the former
+        trees of the others.
+        """
+        self._text_kept += _length(module) - _length(self._modules.get(key))
         self._modules[key] = module
-        while len(self._modules) > MODULES_KEPT:
-            self._modules.popitem(last=False)
+        while len(self._modules) > MODULES_KEPT and self._text_kept > TEXT_KEPT:
+            self._text_kept -= _length(self._modules.popitem(last=False)[1])
 
     def _parse(self, path: str) -> Module | None:
         if self._crashed and self.real(path) in self._crashed:
@@ -310,6 +319,10 @@ class Project:
     def imported(self, module: Module, binding: Binding) -> Definition | None:
         """What a name stands for that an import binds."""
         return Search(self).imported(module, binding, [""], 0)
+
+
+def _length(module: Module | None) -> int:
+    return len(module.text) if module is not None else 0
 
 
 def with_imported(module: Module) -> list[Module]:
