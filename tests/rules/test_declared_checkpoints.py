@@ -133,3 +133,28 @@ def test_an_item_that_is_called_so(place: str) -> None:
     outcome = converted(SCRIPT + check)
     assert any(message.startswith("If this is a checkpoint of Ray") for message in outcome.messages)
     assert not codes(check.replace("checkpoint", "row"))
+
+
+OF_TRAINER = """
+from ray.train.torch import TorchTrainer
+
+
+class Job(TorchTrainer):
+    {method}
+"""
+ONE = "return one.fit().checkpoint.to_dict()"
+
+
+@pytest.mark.parametrize(
+    ("method", "is_sure"),
+    [
+        (f"def last(one):\n        {ONE}", True),
+        (f"def last(one, /):\n        {ONE}", True),
+        (f"@staticmethod\n    def last(one):\n        {ONE}", False),
+        (f"@staticmethod\n    def last(one, /):\n        {ONE}", False),
+        (f"def last(self, one):\n        {ONE}", False),
+    ],
+)
+def test_a_static_method_gets_no_object_of_its_class(method: str, is_sure: bool) -> None:
+    messages = [text for text in converted(OF_TRAINER.format(method=method)).messages if "to_dict()" in text]
+    assert [text.startswith("If this is a checkpoint of Ray:") for text in messages] == [not is_sure]

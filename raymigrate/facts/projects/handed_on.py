@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.definitions import Definition
-from raymigrate.facts.syntax.functions import by_position, default_of
+from raymigrate.facts.syntax.functions import by_position, default_of, is_static
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_method_call, is_none, sources
@@ -108,7 +108,7 @@ def _arguments_of_method(module: Module, parameter: ast.arg) -> Iterator[Source]
     home = module.parent_of.get(function)
     if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef):
         return
-    bound = [] if "staticmethod" in map(ast.unparse, function.decorator_list) else function.args.args[:1]
+    bound = [] if is_static(function) else by_position(function)[:1]
     if parameter in bound or function.name == "__init__":
         return
     positional = by_position(function)[len(bound) :]
@@ -233,8 +233,9 @@ def _bases(module: Module, home: ast.ClassDef) -> Iterator[str]:
 def _of_self(module: Module, parameter: ast.AST | None) -> Iterator[str]:
     """The trainer class from which a class is made whose method has a parameter as its `self`."""
     function = module.parent_of[module.parent_of[parameter]] if isinstance(parameter, ast.arg) else None
-    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args[:1] == [parameter]:
-        yield from _of_class(module, function)
+    is_method = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_static(function)
+    if is_method and by_position(function)[:1] == [parameter]:  # type: ignore[arg-type]
+        yield from _of_class(module, function)  # type: ignore[arg-type]
 
 
 def _of_class(module: Module, node: ast.AST) -> Iterator[str]:
