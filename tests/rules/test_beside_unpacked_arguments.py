@@ -51,6 +51,20 @@ def test_an_argument_gives_way_to_what_may_hold_it(call: str, inside: str, after
 
 
 @pytest.mark.parametrize(
+    ("inside", "after"),
+    [
+        ("(options := {}).update(read())", 'Accelerator(**{"cpu": True, **options})'),
+        ("(options := dict(log_with='all')).update(**read())", 'Accelerator(**{"cpu": True, **options})'),
+        ("(options := {})[read()] = False", 'Accelerator(**{"cpu": True, **options})'),
+        ("print((options := {}).get('cpu'))", "Accelerator(cpu=True, **options)"),  # which puts nothing into it
+        ("(options := {}).update(cpu=True)", "Accelerator(**options)"),
+    ],
+)
+def test_a_dict_is_filled_where_it_gets_its_name(inside: str, after: str) -> None:
+    assert made("Accelerator(**options)", inside=inside) == after
+
+
+@pytest.mark.parametrize(
     "given",
     ["{'cpu': True}", "dict(cpu=True)", "{'cpu': True, **read()}", "options", "SETTINGS"],
 )

@@ -28,6 +28,7 @@ from raymigrate.facts.values import (
 from raymigrate.facts.values.arguments import has_starred
 from raymigrate.facts.values.calls import configuration_for
 from raymigrate.facts.values.classes_of_objects import classes_of_object
+from raymigrate.facts.values.dicts import held_at
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
@@ -289,9 +290,9 @@ def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterat
 
 
 @kept  # one dict may be unpacked by many calls
-def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
+def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.expr]:
     """The uses of a name that may put something into the dict."""
-    uses = ((use, module.parent_of[use]) for use in module.uses(name, scope))
+    uses = ((use, module.parent_of[use]) for use in held_at(module, name, scope))
     return [use for use, outer in uses if not (isinstance(outer, ast.keyword) and outer.arg is None)]
 
 

@@ -13,6 +13,7 @@ from raymigrate.facts.values.own_classes import COPIES
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.definitions import Definition
     from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import Scope
 
 # Constants of Ray that name a dataset.
 WELL_KNOWN_KEYS = {
@@ -219,6 +220,12 @@ def key_name(module: Module, key: ast.expr) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def held_at(module: Module, name: str, scope: Scope) -> list[ast.expr]:
+    """Where a name gives what it holds: its uses, and `(name := value)`, on which a method may be called at once."""
+    bound = (module.parent_of.get(binding.node) for binding in scope.bindings.get(name, ()))
+    return [*module.uses(name, scope), *(named for named in bound if isinstance(named, ast.NamedExpr))]
+
+
 def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
     """The statements that change what a list or dict holds by a name of it: `d["key"] = value`, `d.update(...)`."""
     scope = module.bound_in(target)
@@ -226,7 +233,7 @@ def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
         return []
     known = module.asked.fillings
     if (scope, target.id) not in known:
-        known[scope, target.id] = _fillings(module, module.uses(target.id, scope))
+        known[scope, target.id] = _fillings(module, held_at(module, target.id, scope))
     return known[scope, target.id]
 
 

@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, Scope
 from raymigrate.facts.values import Source, reaching, seen_entries, unpacked_dicts
 from raymigrate.facts.values.arguments import is_call_by_name
+from raymigrate.facts.values.dicts import held_at
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -145,13 +146,13 @@ def _taken_by_parameters(module: Module, unpacked: ast.expr) -> dict[str, ast.AS
     return {named.arg: function.body[0] for named in by_name(function)}
 
 
-def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:
+def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.expr]:
     """The keys that a dict may have lost when a call unpacks it, with the place that takes each out in some cases."""
     out = taken_out(module, unpacked)
     return {name: use for name, use in _takings(module, unpacked) if name not in out}
 
 
-def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name]]:
+def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """The keys that are taken out of a dict above the call that unpacks it, and where."""
     scope = module.bound_in(unpacked)
     for name, use in _all_takings(module, scope, unpacked.id) if isinstance(unpacked, ast.Name) and scope else ():
@@ -160,12 +161,12 @@ def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name
 
 
 @kept  # one dict may be unpacked by many calls
-def _all_takings(module: Module, scope: Scope, of: str) -> list[tuple[str, ast.Name]]:
-    taken = ((module.constant(_key_taken_out(module, use)), use) for use in module.uses(of, scope))
+def _all_takings(module: Module, scope: Scope, of: str) -> list[tuple[str, ast.expr]]:
+    taken = ((module.constant(_key_taken_out(module, use)), use) for use in held_at(module, of, scope))
     return [(name, use) for name, use in taken if isinstance(name, str)]
 
 
-def _key_taken_out(module: Module, use: ast.Name) -> ast.expr | None:
+def _key_taken_out(module: Module, use: ast.expr) -> ast.expr | None:
     """The key in `d.pop(key)` and `del d[key]`."""
     outer = module.parent_of[use]
     if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Del):
@@ -225,7 +226,7 @@ def _first_part(node: ast.AST) -> ast.AST | None:
 def _of_uses(module: Module, name: str, scope: Scope) -> Keys:
     """The keys that the uses of a name tell of."""
     keys = Keys()
-    for use in module.uses(name, scope):
+    for use in held_at(module, name, scope):
         known = len(keys.reads)
         _add_use(module, use, keys)
         if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):
@@ -268,7 +269,7 @@ def _add_string(module: Module, key: ast.expr | None, to: list[tuple[str, ast.ex
         keys.hidden = True
 
 
-def _add_use(module: Module, use: ast.Name, keys: Keys) -> None:
+def _add_use(module: Module, use: ast.expr, keys: Keys) -> None:
     outer = module.parent_of[use]
     if isinstance(outer, ast.Subscript):  # its value: a dict is no key
         _add_string(module, outer.slice, keys.strings if isinstance(outer.ctx, ast.Store) else keys.reads, keys)
