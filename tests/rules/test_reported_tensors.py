@@ -56,6 +56,13 @@ NUMBERS = {  # what is done before, the metric, and how it is reported
     "divided": ("loss = compute() / 4\nloss.backward()", "loss", "loss.item()"),
     "divided later": ("t = 0\nloss = compute()\nt += loss\nloss = loss / 4\nloss.backward()", "t", "t.item()"),
     "attribute": ("out = compute()\nout.loss.backward()", "out.loss", "out.loss.item()"),
+    "attribute of what gets its name": ("(out := compute()).loss.backward()", "out.loss", "out.loss.item()"),
+    "the same in a loop": (
+        "for a in data:\n    accelerator.backward((out := compute(a)).loss)",
+        "out.loss",
+        "out.loss.item()",
+    ),
+    "the same, divided": ("((out := compute()).loss / 2).backward()", "out.loss", "out.loss.item()"),
     "part": ("loss = compute()[0]\n(loss / 2).backward()", "loss", "loss.item()"),
     "model": ("m = AutoModel.from_pretrained('a')\nout = m(a)", "out.loss", "out.loss.item()"),
     "model that is trained": (
@@ -77,6 +84,8 @@ OTHERS = {
     "other function": ("shares = F.softmax(a, -1)", "shares"),
     "model of an object": ("self = make()\nout = self.model(a)", "out.loss"),
     "other attribute": ("out = compute()\nout.loss.backward()", "out.score"),
+    "other attribute of what gets its name": ("(out := compute()).loss.backward()", "out.score"),
+    "bound anew since": ("(out := compute()).loss.backward()\nout = read()", "out.loss"),
     "other loss": ("class MyLoss: ...\ncriterion = MyLoss()", "criterion(a, b)"),
     "backward of something else": ("loss = compute()\nother.backward()", "loss"),
 }

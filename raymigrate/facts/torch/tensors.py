@@ -256,6 +256,8 @@ def _trained(module: Module) -> _Trained:
 
 def _key_of(module: Module, node: ast.Attribute) -> object:
     """What is the same for two attributes of one value, as far as the bindings of its name show it."""
+    if isinstance(node.value, ast.NamedExpr):  # `(outputs := model(batch)).loss.backward()`
+        return (node.attr, node.value.target.id, (node.value.target,))
     if not isinstance(node.value, ast.Name):
         return None
     bindings = tuple(binding.node for binding in reaching(module, node.value))
