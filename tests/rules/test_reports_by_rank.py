@@ -360,3 +360,45 @@ TorchTrainer(train_loop, scaling_config=ScalingConfig(num_workers=2)).fit()
 def test_a_decorator_that_lets_one_worker_alone_run_a_function(decorator: str, found: list[Kind]) -> None:
     script = converted(DECORATED.format(decorator=decorator))
     assert [kind for code, kind, _ in script.findings if code == "RM407"] == found
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        '    say = session.report if rank == 0 else print\n    say({"loss": loss})',
+        '    (session.report if rank == 0 else print)({"loss": loss})',
+        '    if rank == 0:\n        say = session.report\n    else:\n        say = print\n    say({"loss": loss})',
+        '    say = session.report\n    if rank == 0:\n        save()\n        say({"loss": loss})',
+        "    for _ in range(3 if rank == 0 else 0):\n        session.report({})",
+        "    for _ in [1] if rank == 0 else []:\n        session.report({})",
+        "    times = 4 if rank else 2\n    for _ in range(times):\n        session.report({})",
+        "    if rank < 2:\n        print(1)\n    else:\n        return\n    session.report({})",
+        "    for _ in range(3):\n        if rank != 1:\n            print(1)\n        else:\n            continue\n"
+        "        session.report({})",
+    ],
+)
+def test_a_report_that_some_workers_do_not_come_to_is_told_in_any_form(report: str) -> None:
+    assert outcome(report)[1] == [Kind.MANUAL]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "    say = session.report\n    say({})",
+        "    say = session.report if rank == 0 else session.report\n    say({})",
+        "    for _ in range(4 if config else 3):\n        session.report({})",
+        "    for _ in range(3):\n        print(3 if rank == 0 else 0)\n        session.report({})",
+        "    if rank < 0:\n        session.report({})",  # no worker
+        "    if rank >= 0:\n        print(1)\n    else:\n        session.report({})",
+        "    if rank < 2:\n        session.report({'a': 1})\n    else:\n        session.report({})\n        return",
+        "    if rank < 2:\n        print(1)\n    else:\n        session.report({})\n        return\n    session.report({})",
+    ],
+)
+def test_what_all_workers_or_none_come_to_is_no_news(report: str) -> None:
+    assert outcome(report)[1] == []
+
+
+def test_a_report_by_another_name_is_made_by_all_where_it_stands_alone() -> None:
+    text, kinds = outcome('    say = session.report\n    if rank == 0:\n        say({"loss": loss})')
+    assert kinds == [Kind.CONVERTED]
+    assert "if rank" not in text

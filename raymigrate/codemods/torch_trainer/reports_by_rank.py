@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.indirect import calls_of_held
 from raymigrate.facts.projects.main_process import asks_for_main, is_for_first_rank
 from raymigrate.facts.ray_train.ranks import (
     Condition,
@@ -21,15 +22,17 @@ from raymigrate.facts.ray_train.ranks import (
     asks_for_rank_alone,
     chosen_by_rank,
     decorated_by_rank,
+    looped_by_rank,
     may_divide,
     rank_condition,
+    side_that_leaves,
     sides_of,
     skipped_by_rank,
 )
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
-from raymigrate.facts.values import called_name, is_method_call
+from raymigrate.facts.values import is_method_call
 
 RM407 = Rule(
     "RM407",
@@ -71,7 +74,7 @@ PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
 def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module
-    reports = list(module.calls(*REPORTS))
+    reports = _reports(module)
     uses = {call: _uses_of_function(module, call) for call in reports}
     of_all = _with_reports_on_each_side(module, [*reports, *(use for found in uses.values() for use in found)])
     for call in reports:
@@ -91,8 +94,18 @@ def reports_by_rank(context: Context) -> None:
             context.manual(RM407, call, HERE)
         elif (asked := chosen_by_rank(module, call)) and not _is_in_both_sides(module, call):
             context.manual(RM407, call, _message(module, asked, HERE))
+        elif (loop := looped_by_rank(module, call)) is not None:
+            context.manual(RM407, call, UNSEEN.format(module.source(loop)))
         elif leaving := skipped_by_rank(module, call, perhaps=True):
             context.manual(RM407, call, PERHAPS.format(module.source(leaving.test)))
+
+
+def _reports(module: Module) -> list[ast.expr]:
+    """The calls of report(), also by a name that stands for nothing else, and where it is named to be called later."""
+    held = [call for call, is_sure in calls_of_held(module, frozenset(REPORTS)) if is_sure]
+    named = [found.node for found in module.references_within(*REPORTS) if found.qualified in REPORTS]
+    handed = [node for node in named if isinstance(node, ast.expr) and module.calling(node) is None]
+    return [*module.calls(*REPORTS), *held, *handed]
 
 
 def _condition(module: Module, node: ast.AST) -> Condition | None:
@@ -101,14 +114,17 @@ def _condition(module: Module, node: ast.AST) -> Condition | None:
     return max((condition for condition in found if condition is not None), key=module.start, default=None)
 
 
-def _free_or_tell(context: Context, condition: Condition, call: ast.Call) -> None:
+def _free_or_tell(context: Context, condition: Condition, report: ast.expr) -> None:
     """Deals with a report that some workers do not make, or may not make."""
     module, asked = context.module, asked_of(condition)
-    if isinstance(condition, ast.If) and _stands_alone(context, condition, call):
-        if context.converts(RM407, call, "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."):
-            _free(context, condition, call)
+    if isinstance(condition, ast.If) and isinstance(report, ast.Call) and _stands_alone(context, condition, report):
+        if context.converts(
+            RM407, report, "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."
+        ):
+            _free(context, condition, report)
     else:
-        context.manual(RM407, call, _message(module, asked, HERE if condition in module.ancestors(call) else AFTER))
+        message = HERE if condition in module.ancestors(report) else AFTER
+        context.manual(RM407, report, _message(module, asked, message))
 
 
 def _message(module: Module, asked: ast.expr, message: str) -> str:
@@ -116,17 +132,17 @@ def _message(module: Module, asked: ast.expr, message: str) -> str:
     return message if asks_for_rank(module, asked) else UNSEEN.format(module.source(asked))
 
 
-def _uses_of_function(module: Module, report: ast.Call) -> Sequence[ast.AST]:
+def _uses_of_function(module: Module, report: ast.expr) -> Sequence[ast.AST]:
     """The uses of the function around a report, where it is one of the module's own."""
     function = module.function(report)
     is_top = isinstance(function, ast.FunctionDef) and isinstance(module.parent_of[function], ast.Module)
     return module.uses_of(function) if is_top else ()
 
 
-def _is_in_both_sides(module: Module, report: ast.Call) -> bool:
+def _is_in_both_sides(module: Module, report: ast.expr) -> bool:
     """Whether a report is in an expression that reports either way: `report(a) if first else report(b)`."""
     choices = [parent for parent in module.ancestors(report) if isinstance(parent, ast.IfExp)]
-    sides = [{called_name(module, part) for part in ast.walk(s)} for c in choices for s in (c.body, c.orelse)]
+    sides = [{module.qualified(part) for part in ast.walk(s)} for c in choices for s in (c.body, c.orelse)]
     return bool(sides) and all(not side.isdisjoint(REPORTS) for side in sides)
 
 
@@ -153,15 +169,16 @@ def _with_reports_on_each_side(module: Module, nodes: Sequence[ast.AST]) -> set[
 
 
 def _is_on_each_side(module: Module, condition: Condition, nodes: Sequence[ast.AST]) -> bool:
-    """Whether one of some nodes is on each way through a condition, or behind it where its body leaves."""
-    ends = isinstance(condition, ast.If) and condition.body[-1]
-    if isinstance(ends, ast.Break) or (isinstance(ends, ast.Return) and _is_in_loop(module, condition)):
+    """Whether one of some nodes is on each way through a condition, or behind it where one side leaves."""
+    left = side_that_leaves(condition) if isinstance(condition, ast.If) else []
+    if left and (
+        isinstance(left[-1], ast.Break) or (isinstance(left[-1], ast.Return) and _is_in_loop(module, condition))
+    ):
         return False  # these workers come back to no report, the others do
     sides = sides_of(condition)
+    behind = next((n for n, side in reversed([*enumerate(sides)]) if side is not left), len(sides) - 1)
     around = [{node, *module.ancestors(node)} for node in nodes]
-    taken = [
-        next((n for n, side in enumerate(sides) if not outer.isdisjoint(side)), len(sides) - 1) for outer in around
-    ]
+    taken = [next((n for n, side in enumerate(sides) if not outer.isdisjoint(side)), behind) for outer in around]
     return len({*taken}) == len(sides)
 
 

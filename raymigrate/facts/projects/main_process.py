@@ -47,7 +47,8 @@ class MainProcess:
     """How code asks whether a process is the main one.
 
     Args:
-        of_run: Whether the first process of the whole run alone counts, and not that of each machine.
+        of_run: Whether the first process of the whole run alone counts, and not that of each machine, nor that of a
+            run that has no other: `rank < 0`.
         is_number: What else the caller knows to be the number of a process.
     """
 
@@ -147,7 +148,8 @@ class MainProcess:
         """Whether a comparison tells the main process from all others: `rank == 0`, `rank in (-1, 0)`, `0 < rank`."""
         holds = self._outcomes(module, test, seen)
         try:
-            own, found = [[holds(number) for number in numbers] if holds else [] for numbers in (FIRST, OTHERS)]
+            firsts = FIRST[:1] if self.of_run else FIRST
+            own, found = [[holds(number) for number in numbers] if holds else [] for numbers in (firsts, OTHERS)]
         except TypeError:  # no Python code compares these
             return False
         return bool(found) and (any(own) and not any(found) if first else all(found) and not all(own))

@@ -184,6 +184,23 @@ def sides_of(condition: Condition) -> list[list[ast.stmt]]:
     return [*(case.body for case in condition.cases), *([] if takes_all else [[]])]
 
 
+def side_that_leaves(condition: ast.If) -> Block:
+    """The side of an `if` that goes on to nothing behind it: its body, or else the other one; empty where none does."""
+    return next((side for side in (condition.body, condition.orelse) if side and isinstance(side[-1], ENDS)), [])
+
+
+def looped_by_rank(module: Module, node: ast.AST) -> ast.expr | None:
+    """What a loop around a node in its function goes through, where the rank chooses that: `3 if rank == 0 else 0`."""
+    child = node
+    for parent in takewhile(lambda parent: not isinstance(parent, (*FUNCTIONS, ast.ClassDef)), module.ancestors(node)):
+        if isinstance(parent, (ast.For, ast.AsyncFor)) and child in parent.body:
+            parts = (module.value(part) if isinstance(part, ast.Name) else part for part in ast.walk(parent.iter))
+            if any(isinstance(part, ast.IfExp) and _divides(module, part.test) for part in parts):
+                return parent.iter
+        child = parent
+    return None
+
+
 def rank_condition(
     module: Module, node: ast.AST, divides: Callable[[Module, ast.expr], bool] = _divides
 ) -> Condition | None:
@@ -219,7 +236,7 @@ def chosen_by_rank(module: Module, node: ast.AST) -> ast.expr | None:
 
 
 def skipped_by_rank(module: Module, node: ast.AST, *, perhaps: bool = False) -> ast.If | None:
-    """The last `if` on the rank, before a node in one of the blocks around it, whose body leaves the block.
+    """The last `if` on the rank, before a node in one of the blocks around it, of which one side leaves the block.
 
     Args:
         module: The module.
@@ -246,20 +263,21 @@ def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If, bool]]]:
     """
     found: dict[ast.AST, list[tuple[Block, ast.If, bool]]] = {}
     for statement in module.of_type(ast.If):
-        if isinstance(statement.body[-1], ENDS) and _divides(module, statement.test):
+        if side_that_leaves(statement) and _divides(module, statement.test):
             for parent, block, is_sure in _left(module, statement):
                 found.setdefault(parent, []).append((block, statement, is_sure))
     return found
 
 
 def _left(module: Module, statement: ast.If) -> Iterator[tuple[ast.AST, Block, bool]]:
-    """The blocks that the body of an `if` leaves, from the inside out, with what each is in."""
+    """The blocks that one side of an `if` leaves, from the inside out, with what each is in."""
     child: ast.AST = statement
+    does_return = isinstance(side_that_leaves(statement)[-1], ast.Return)
     is_sure = True
     for parent in module.ancestors(statement):
         if block := next((block for block in blocks(parent) if child in block), None):
             yield parent, block, is_sure
-        is_back = isinstance(parent, LOOPS) and not isinstance(statement.body[-1], ast.Return)
+        is_back = isinstance(parent, LOOPS) and not does_return
         if is_back or isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
             return
         child, is_sure = parent, is_sure and isinstance(parent, (ast.With, ast.AsyncWith))
