@@ -24,6 +24,9 @@ print(session.get_checkpoint())
         "args = torch.load(os.path.join(folder, 'training_args.bin'))",
         "args = torch.load(f'{folder}/training_args.bin')",
         "args = torch.load(Path(folder) / 'training_args.bin')",
+        "args = torch.load(folder + '/training_args.bin', **{'map_location': 'cpu'})",
+        "where = dict(map_location='cpu')\nargs = torch.load(folder + '/training_args.bin', **where)",
+        "where = {}\nwhere['map_location'] = 'cpu'\nargs = torch.load(folder + '/training_args.bin', **where)",
         "NAME = 'training_args.bin'\nargs = torch.load(os.path.join(folder, NAME))",
         "state = torch.load(folder + '/rng_state_0.pth')",
         "model = torch.load(folder)\nmodel.eval()",
@@ -50,6 +53,7 @@ def test_a_pickled_object_is_loaded_as_it_was(use: str) -> None:
         "state = torch.load(os.path.join(folder, 'optimizer.pt'))",
         "state = torch.load(os.path.join(folder, 'training_args.bin'), weights_only=True)",
         "state = torch.load(os.path.join(folder, 'training_args.bin'), **job.options)",
+        "state = torch.load(folder + '/training_args.bin', **{'weights_only': False})",
         "job.model.load_state_dict(torch.load(folder))\njob.model.eval()",
         "model = job.Net()\nmodel.load_state_dict(torch.load(folder))\nmodel(job.batch)",
         "state = torch.load(folder)\njob.model.load_state_dict(state['model'])\nprint(state.get('a'), job.model(1))",
@@ -60,6 +64,15 @@ def test_a_pickled_object_is_loaded_as_it_was(use: str) -> None:
 def test_other_files_are_loaded_as_they_are(use: str) -> None:
     outcome = converted(SCRIPT.format(use=use))
     assert use in outcome.text and not outcome.lines("RM756", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("**job.options", True), ("**{**job.options}", True), ("**{'weights_only': False}", False), ("**{}", False)],
+)
+def test_what_may_say_it_is_told(given: str, is_told: bool) -> None:
+    outcome = converted(SCRIPT.format(use=f"args = torch.load(folder + '/training_args.bin', {given})"))
+    assert bool(outcome.lines("RM756", Kind.MANUAL)) is is_told
 
 
 @pytest.mark.parametrize(

@@ -391,7 +391,8 @@ def test_a_report_that_some_workers_do_not_come_to_is_told_in_any_form(report: s
         "    if rank < 0:\n        session.report({})",  # no worker
         "    if rank >= 0:\n        print(1)\n    else:\n        session.report({})",
         "    if rank < 2:\n        session.report({'a': 1})\n    else:\n        session.report({})\n        return",
-        "    if rank < 2:\n        print(1)\n    else:\n        session.report({})\n        return\n    session.report({})",
+        "    if rank < 2:\n        print(1)\n    else:\n        session.report({})\n        return\n"
+        "    session.report({})",
     ],
 )
 def test_what_all_workers_or_none_come_to_is_no_news(report: str) -> None:

@@ -267,3 +267,40 @@ def test_it_may_be_anywhere_where_nothing_goes_on_with_it(made: str) -> None:
 def test_a_model_is_saved_where_it_was_by_a_training_that_did_not_resume(given: str) -> None:
     text = SCRIPT.replace("trainer.train()", f"trainer.train({given})").replace("{path}", "")
     assert 'RUNS = os.path.abspath("runs")' in str(convert(text, options=Options(to_ray=True)).after)
+
+
+OF_ACCELERATE = """
+from accelerate import Accelerator
+from own import batches, make
+
+OPTIONS = {options}
+
+
+def main():
+    accelerator = Accelerator({given})
+    model, optimizer = accelerator.prepare(*make())
+    for epoch in range(3):
+        for batch in batches():
+            accelerator.backward(model(batch))
+            optimizer.step()
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "is_absolute"),
+    [
+        ("**OPTIONS", '{"project_dir": "logs", "log_with": "tensorboard"}', True),
+        ('**{"project_dir": "logs"}', "{}", True),
+        ("**dict(project_dir='logs', log_with='all')", "{}", True),
+        ("**OPTIONS", '{"project_dir": "/logs"}', False),
+        ("**OPTIONS", '{"log_with": "logs"}', False),
+    ],
+)
+def test_a_path_may_stand_in_a_dict_that_is_unpacked(given: str, options: str, is_absolute: bool) -> None:
+    script = OF_ACCELERATE.format(given=given, options=options)
+    outcome = converted(script, to_ray=True)
+    assert bool(outcome.lines("RM805")) is is_absolute
+    assert ("os.getcwd()" in outcome.text or "os.path.abspath" in outcome.text) is is_absolute

@@ -13,8 +13,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import named_arguments, unpacked_dicts
+from raymigrate.facts.values.dicts import given_by_name
 from raymigrate.facts.values.items import taken_apart
+from raymigrate.facts.values.keys import is_unpacked
 
 RM716 = Rule(
     "RM716",
@@ -80,8 +81,8 @@ def _kind(module: Module, node: ast.expr, seen: frozenset[ast.expr] = frozenset(
     if not isinstance(value, ast.Call):
         return None
     if module.qualified(value.func) in LOAD_DATASET:
-        given = named_arguments(value)
-        if unpacked_dicts(value) or "streaming" in given:
+        given = given_by_name(module, value)
+        if is_unpacked(module, value, "split", "streaming") is None or "streaming" in given:
             return None
         return _kind_of_split(module, given["split"]) if "split" in given else "dict"
     if isinstance(value.func, ast.Attribute):

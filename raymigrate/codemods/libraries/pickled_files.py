@@ -22,11 +22,13 @@ from raymigrate.facts.values import (
     called_name,
     free_name,
     is_method_call,
+    keyword_argument,
     origins,
     sources,
     trailing_text,
 )
 from raymigrate.facts.values.items import items_of
+from raymigrate.facts.values.keys import is_unpacked
 
 RM756 = Rule(
     "RM756",
@@ -49,7 +51,8 @@ PLAIN_OF_NUMPY = frozenset(
 )
 PLAIN_METHODS = frozenset({"item", "tolist", "tobytes", "dumps"})  # the same of its arrays and numbers
 MAX_STEPS = 20  # of a chain of methods
-SWITCHES = ("weights_only", "pickle_module", None)
+SWITCHES = ("weights_only", "pickle_module")
+SAY = "Say weights_only=False there."
 
 
 @codemod("torch", phase=Phase.LIBRARIES)
@@ -64,7 +67,8 @@ def pickled_files(context: Context) -> None:
     used_as_modules: set[ast.expr] | None = None
     for call in module.calls("torch.load"):
         path = argument(call, 0, "f")
-        if path is None or any(keyword.arg in SWITCHES for keyword in call.keywords):
+        is_said = keyword_argument(call, *SWITCHES) is not None or is_unpacked(module, call, *SWITCHES)
+        if path is None or is_said:
             continue
         keys = _keys(module, path) if with_arrays or with_objects else set()
         if FILES.search(trailing_text(module, path)):
@@ -78,8 +82,10 @@ def pickled_files(context: Context) -> None:
             if call not in used_as_modules:
                 continue
             what = "What is loaded is used as a module"
-        message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
-        if context.converts(RM756, call, message):
+        fails = f"{what}, which raises an UnpicklingError on torch >= 2.6"
+        if is_said is None:
+            context.manual(RM756, call, f"{fails}, unless what is unpacked here says weights_only=False.", SAY)
+        elif context.converts(RM756, call, f"{fails}; now weights_only=False."):
             context.plan.call(call).set("weights_only", "False")
 
 

@@ -25,6 +25,7 @@ from raymigrate.codemods.to_ray.roles import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
 from raymigrate.facts.syntax.nodes import Assignment, is_assignment
 from raymigrate.facts.values import argument, called_name, is_call_by_name, is_none
+from raymigrate.facts.values.carried import values_given
 
 RM805 = Rule(
     "RM805",
@@ -161,14 +162,19 @@ class _Paths:
         known = name if name in PATHS else f".{name.rpartition('.')[2]}"  # pyplot.savefig does what figure.savefig does
         if known in PATHS:
             place, keyword = PATHS[known]
-            yield from _written(argument(call, place, keyword))
+            yield from self._given(call, keyword, place)
         if name == "datasets.load_dataset":
-            yield from _written(argument(call, len(call.args), "data_dir"))
+            yield from self._given(call, "data_dir")
         if name.endswith(LOADERS) or f".{name.rpartition('.')[2]}" in LOADERS:
             values = [*call.args, *(k.value for k in call.keywords if k.arg != "subfolder")]
             yield from (path for value in values for path in _written(value) if self._is_saved(path))
         if name == ".train" and isinstance(given := argument(call, 0, "resume_from_checkpoint"), ast.Constant):
             yield from _written(given)
+
+    def _given(self, call: ast.Call, name: str, place: int | None = None) -> Iterator[ast.expr]:
+        """The paths that an argument of a call gets, in a dict of this file that it unpacks too."""
+        given = (source.node for source in values_given(self.module, call, name, place) if source.module is self.module)
+        yield from (path for value in given for path in _written(value))
 
     def _is_saved(self, path: ast.expr) -> bool:
         """Whether a name to load from is a folder: it looks like one, or the script saves to it."""
