@@ -373,3 +373,47 @@ def test_nothing_to_move_is_said_in_these_words(option: str, tmp_path: Path) -> 
     path.write_text("print(1)\n")
     assert "nothing to move, and nothing legacy found (1 file scanned)" in invoke(option, path).stderr
     assert "nothing to move" not in invoke(path).stderr
+
+
+BY_PARTIAL = """\
+import functools
+from functools import partial
+from accelerate import Accelerator
+from transformers import Trainer, TrainingArguments
+from own import Thing, batches, model, optimizer
+
+
+class Mine(Trainer):
+    pass
+
+
+def main():
+    {made}
+    {used}
+
+
+main()
+"""
+TRAINS = "trainer.train()"
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "is_told"),
+    [
+        ("trainer = functools.partial(Trainer, model=model)(args=TrainingArguments('o'))", TRAINS, True),
+        ("make = partial(Mine, model=model)\n    trainer = make(train_dataset=batches)", TRAINS, True),
+        ("make = partial(partial(Trainer, model=model), args=1)\n    trainer = make()", TRAINS, True),
+        ("partial(Trainer, model)()", "functools.partial(Trainer, model=model)().train()", True),
+        (
+            "accelerator = partial(Accelerator, cpu=True)()",
+            "for batch in batches:\n        accelerator.backward(model(batch))",
+            True,
+        ),
+        ("trainer = partial(Thing, model=model)()", TRAINS, False),
+        ("trainer = partial(print, Trainer)()", TRAINS, False),
+        ("make = partial(Trainer, model=model)", "make(args=1).predict()", False),
+    ],
+)
+def test_a_class_that_goes_through_partial_is_told(made: str, used: str, is_told: bool) -> None:
+    messages = told(BY_PARTIAL.format(made=made, used=used))
+    assert ["partial()" in message for message in messages] == [True] * is_told

@@ -7,7 +7,15 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.beside_ray import tell_beside_ray
 from raymigrate.codemods.to_ray.refusals import leave
-from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes_arguments, makes_trainer, training_of
+from raymigrate.codemods.to_ray.trainer_calls import (
+    Training,
+    is_trainer,
+    makes_arguments,
+    makes_trainer,
+    makes_trainer_by_partial,
+    training_of,
+)
+from raymigrate.facts.projects.indirect import partial_calls
 from raymigrate.facts.ray_train.trainers import is_named_as_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
@@ -49,7 +57,7 @@ def tell(context: Context) -> None:
             message = f"{module.source(read)} is handed on here, not called: nothing of the script moves."
             leave(context, read, message, "Call it in a statement of its own and run raymigrate again; or by hand.")
             return
-    if _tell_given_trainer(context, training) or training.makes:
+    if _tell_given_trainer(context, training) or training.makes or _tell_partials(context):
         return
     for call, function in module.method_calls("train"):
         for source in origins(module, function.value):
@@ -65,6 +73,21 @@ def tell(context: Context) -> None:
         leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
     elif not _tell_own_trainer(context):
         _tell_other_loop(context)
+
+
+def _tell_partials(context: Context) -> bool:
+    """Tells of a Trainer or an Accelerator whose class goes through partial(), so that its arguments are spread."""
+    module = context.module
+    calls = [call for call, _ in partial_calls(module, frozenset(ACCELERATORS))]
+    for _, method in module.method_calls("train"):
+        made = ((end.module, end.node) for end in origins(module, method.value) if isinstance(end.node, ast.Call))
+        calls += [call for home, call in made if home is module and makes_trainer_by_partial(home, call)]
+    if calls:
+        advice = (
+            "Call the class itself with all its arguments, and run raymigrate again; or convert the script by hand."
+        )
+        leave(context, calls[0], "What partial() makes of a class is called here: nothing of the script moves.", advice)
+    return bool(calls)
 
 
 def _tell_other_loop(context: Context) -> None:

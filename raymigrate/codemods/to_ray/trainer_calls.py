@@ -10,6 +10,7 @@ from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import argument, is_method_call, method_of, methods_of_object, origins
+from raymigrate.facts.values.partials import functions_of_partials
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RESUME = "resume_from_checkpoint"
@@ -53,9 +54,18 @@ def makes_trainer(module: Module, call: ast.Call) -> bool:
 
     Where the script chooses the class, one that is a Trainer is enough: it is then a training, to move or to refuse.
     """
+    return _is_trainer_class(module, call.func)
+
+
+def makes_trainer_by_partial(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a Trainer of what partial() made of its class."""
+    return any(_is_trainer_class(source.module, source.node) for source in functions_of_partials(module, call))
+
+
+def _is_trainer_class(module: Module, function: ast.expr) -> bool:
     return any(
         is_named_as_trainer(made) if isinstance(made, str) else is_transformers_trainer(*made)
-        for made in classes_behind(module, call.func)
+        for made in classes_behind(module, function)
     )
 
 
