@@ -19,6 +19,7 @@ from ray.air import ScalingConfig, session
 from ray.train.huggingface import AccelerateTrainer
 
 OUT = "outputs"
+GIVEN = {{"project_dir": OUT}}
 parser = argparse.ArgumentParser()
 parser.add_argument("--out", default="outputs")
 parser.add_argument("--shared", default="/shared/outputs")
@@ -52,6 +53,9 @@ trainer.fit()
         "Accelerator(project_dir=pathlib.Path(OUT) / 'logs')",
         "Accelerator(project_dir=args.out)",
         "Accelerator(project_dir=Settings.out)",
+        'Accelerator(**{"project_dir": "logs"})',
+        'Accelerator(log_with="tensorboard", **dict(logging_dir="logs"))',
+        "Accelerator(**GIVEN)",
     ],
 )
 def test_a_relative_folder_of_accelerate_is_told(made: str) -> None:
@@ -65,6 +69,9 @@ def test_a_relative_folder_of_accelerate_is_told(made: str) -> None:
         'Accelerator(project_dir="/shared/logs")',
         'Accelerator(project_dir="~/logs")',
         "Accelerator(project_dir=None)",
+        'Accelerator(**{"project_dir": "/shared/logs"})',
+        'Accelerator(**{"log_with": "all"})',
+        "Accelerator(**config)",
         "Accelerator(project_dir=os.path.abspath(args.out))",
         'make(project_dir="logs")',
     ],

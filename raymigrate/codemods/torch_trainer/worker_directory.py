@@ -45,6 +45,7 @@ from raymigrate.facts.values import (
     last_name,
     leading_text,
 )
+from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.legacy import ACCELERATORS, HF
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
@@ -298,7 +299,10 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
     if method in WRITERS and name is None:
         place = 1 if method == "save_model" and len(call.args) > 1 else 0
         return argument(call, place, WRITERS[method], "save_directory")
-    return argument(call, len(call.args), *FOLDERS) if name in WITH_FOLDERS else None
+    if name not in WITH_FOLDERS:
+        return None
+    given = argument(call, len(call.args), *FOLDERS)
+    return given if given is not None else unpacked_value(module, call, *FOLDERS)
 
 
 def _is_write_of_path(module: Module, call: ast.Call, method: str) -> bool:
