@@ -165,7 +165,9 @@ def _taken_out(module: Module, trainer: ast.Call) -> set[ast.AST]:
     return {
         part
         for name, refused in DELETED.items()
-        for config in (made(module, node, *config_names(name)) for node in ast.walk(trainer))
+        for config in (
+            made(module, node, *config_names(name)) for node in ast.walk(trainer) if isinstance(node, ast.expr)
+        )
         for keyword in (config.keywords if config is not None else ())
         if keyword.arg in refused
         for part in ast.walk(keyword)
