@@ -207,6 +207,8 @@ def test_a_model_that_is_loaded_for_get_model_alone_gives_its_class(uses: str) -
         f"model = {LOADS}('m')\nmine = result.checkpoint.get_model(model)\nmodel.generate()",
         f"model = other = {LOADS}('m')\nmine = result.checkpoint.get_model(model)\nprint(other)",
         f"model = {LOADS}('m', torch_dtype='float16')\nmine = result.checkpoint.get_model(model)",
+        f"model = {LOADS}('m', id2label={{0: 'no', 1: 'yes'}})\nmine = result.checkpoint.get_model(model)",
+        f"with torch.device('cuda'):\n    model = {LOADS}('m')\nmine = result.checkpoint.get_model(model)",
         f"model = {LOADS}('m', **kw)\nmine = result.checkpoint.get_model(model)",
         f"model = {LOADS}('m').cuda()\nmine = result.checkpoint.get_model(model)",
         f"model = {LOADS}('m')\nmine = result.checkpoint.get_model(model, use_cache=False)",

@@ -23,6 +23,7 @@ TransformersTrainer(init, datasets={{"train": rows}}, scaling_config=ScalingConf
 GIVEN = (
     'vars(args)["report_to"] = ["wandb"]',
     'vars(args).update(report_to="wandb")',
+    'fields = vars(args); fields["report_to"] = ["wandb"]',
     'args.__dict__["report_to"] = "wandb"',
     'args.__dict__.update({"report_to": "wandb"})',
 )

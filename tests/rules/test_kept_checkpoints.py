@@ -248,3 +248,33 @@ def test_the_first_of_a_loop_and_of_a_shuffled_list_is_told(reads: str) -> None:
 )
 def test_loops_over_all_and_other_columns_are_not(reads: str) -> None:
     assert not outcome(reads).lines("RM604")
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "columns = zip(*result.best_checkpoints)\nwhile loop:\n    columns = list(columns)\nprint(columns[0][0])",
+        "def first(both):\n    both = list(both)\n    return both[0][0]\n\nfirst(zip(*result.best_checkpoints))",
+    ],
+)
+def test_columns_may_be_a_copy_of_themselves(reads: str) -> None:
+    assert "[0][-1]" in outcome(reads).text
+
+
+def test_a_copy_of_itself_alone_is_no_column() -> None:
+    assert not outcome("columns = list(columns)\nprint(columns[0][0], result.best_checkpoints)").lines("RM604")
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "pairs = result.best_checkpoints\nrandom.Random(0).shuffle(pairs)\nprint(pairs[0])",
+        "pairs = result.best_checkpoints\nrng.shuffle(pairs)\nprint(pairs[0])",
+        "pairs = result.best_checkpoints\npairs.append(mine)\nprint(pairs[0])",
+        "pairs = result.best_checkpoints\npairs.insert(0, mine)\nprint(pairs[0])",
+        "columns = zip(*result.best_checkpoints) if mine else zip(*others)\nprint(list(columns)[0][0])",
+    ],
+)
+def test_what_may_be_another_first_one_stays(reads: str) -> None:
+    found = outcome(f"import random\n{reads}")
+    assert found.lines("RM604", Kind.MANUAL) and "[0]" in found.text and "[-1]" not in found.text

@@ -235,6 +235,17 @@ def test_a_test_of_the_rank_that_has_one_outcome_on_all_workers_stays(condition:
         assert "    if " in text
 
 
+@pytest.mark.parametrize("condition", ["rank == 5", "rank in (4, 6)", "rank != 9", 'os.environ["RANK"] == "12"'])
+def test_a_test_for_one_of_many_workers_has_not_one_outcome(condition: str) -> None:
+    text, kinds = outcome(f"    if {condition}:\n{REPORT}")
+    assert kinds == [Kind.MANUAL]
+    assert condition in text
+
+
+def test_a_worker_that_is_named_beside_the_first_is_not_the_first() -> None:
+    assert outcome(f"    if rank in (0, 5):\n{REPORT}")[1] == [Kind.MANUAL]
+
+
 def test_nor_does_it_by_a_name_or_a_function() -> None:
     named = f'    number = os.environ["RANK"]\n    if number == 0:\n{REPORT}'
     given = f'    def number():\n        return os.environ["RANK"]\n    if number() == 0:\n{REPORT}'

@@ -53,7 +53,7 @@ def test_the_second_trainer_and_the_tuner_take_what_is_theirs(
     ("given", "of_tune"),
     [
         ("verbose=2", "verbose=2"),
-        ("verbose=len(sys.argv), log_to_file=True", "log_to_file=True, verbose=len(sys.argv)"),
+        ("verbose=2, log_to_file=True", "log_to_file=True, verbose=2"),
         ("progress_reporter=tune.CLIReporter()", "progress_reporter=tune.CLIReporter()"),
         (
             "failure_config=air.FailureConfig(fail_fast=sys.argv)",
@@ -67,6 +67,28 @@ def test_what_only_tune_takes_goes_to_the_tuner(given: str, of_tune: str) -> Non
     assert text.count(of_tune) == 1
 
 
+@pytest.mark.parametrize("value", ["level", "len(sys.argv)", "input()"])
+def test_what_may_be_another_value_later_is_computed_where_it_was(value: str) -> None:
+    """Only the Tuner takes it, which is made after fit(): `level` is another one by then."""
+    script = SCRIPT.format(before="level = 2", config=f"air.RunConfig(verbose={value})")
+    text = converted(script.replace("trainer.fit()\n", "trainer.fit()\nlevel = 3\n")).text
+    assert text.index(f"verbose = {value}\n") < text.index("trainer = TorchTrainer")
+    assert "run_config=tune.RunConfig(verbose=verbose)" in text
+
+
+def test_an_upload_dir_is_where_all_three_go() -> None:
+    run = "air.RunConfig('a', sync_config=tune.SyncConfig(upload_dir='s3://b'))"
+    text = converted(SCRIPT.format(before=f"RUN = {run}", config="RUN")).text.replace('"', "'")
+    assert "RUN = ray.train.RunConfig('a', storage_path='s3://b')" in text
+    assert text.count("storage_path=RUN.storage_path") == 2
+
+
+def test_a_sync_config_that_asks_for_nothing_goes() -> None:
+    run = "air.RunConfig('a', sync_config=tune.SyncConfig(syncer=None))"
+    text = converted(SCRIPT.format(before=f"RUN = {run}", config="RUN")).text
+    assert "run_config=tune.RunConfig(name=RUN.name)" in text and "sync_config" not in text
+
+
 def test_a_run_config_with_nothing_to_share_gets_no_name() -> None:
     assert "run_config = " not in converted(SCRIPT.format(before="", config="air.RunConfig(verbose=2)")).text
 
@@ -76,6 +98,7 @@ def test_a_run_config_with_nothing_to_share_gets_no_name() -> None:
     [
         ("", "air.RunConfig(stop={'a': 1})", "which has stop="),
         ("", "air.RunConfig(callbacks=sys.argv)", "which has callbacks="),
+        ("", "air.RunConfig(sync_config=sys.argv)", "which has sync_config="),
         ("", "air.RunConfig(failure_config=sys.argv)", "whose FailureConfig cannot be seen"),
         ("", "air.RunConfig(**vars(sys))", "and so is its RunConfig"),
         ("", "sys.argv", "and so is its RunConfig"),

@@ -111,6 +111,19 @@ def test_the_run_config_of_the_trainer_is_returned_for_the_tuner() -> None:
     assert "run_config=run_config" in outcome.text
 
 
+def test_what_the_trial_is_called_is_not_its_config() -> None:
+    own = ", run_config=air.RunConfig(config)"
+    named = f"config = 'a'\nrc = air.RunConfig(name=config)\nt = TorchTrainer(loop, scaling_config={WORKERS}"
+    for made, tuned in (
+        (function("config", rest=own), "tune.Tuner(build('a'))"),
+        (function("config", first="rc = air.RunConfig(config)", rest=", run_config=rc"), "tune.Tuner(build('a'))"),
+        (f"{named}, run_config=rc)", "tune.Tuner(t)"),
+        (f"{named})", "tune.Tuner(t, run_config=rc)"),
+    ):
+        text = converted(SCRIPT.format(made=made.lstrip(), tuned=tuned)).text
+        assert "def train_driver(trial_config):" in text and 'name=f"{config}-' in text
+
+
 LEFT = {
     "fitted too": (function(), "build().fit()\ntune.Tuner(build())"),
     "two tuners": (function(), "tune.Tuner(build())\ntune.Tuner(build())"),
@@ -125,6 +138,7 @@ LEFT = {
     "unpacked": (function(rest=", **given", parameters="given"), "tune.Tuner(build({}))"),
     "default": (function("n=2"), "def main(p):\n    tune.Tuner(build(), run_config=air.RunConfig(p))"),
     "not yet": (function(), "t = build()\np = input()\ndef f():\n    tune.Tuner(t, run_config=air.RunConfig(p))\nf()"),
+    "global": (function(), "def main():\n    global t\n    t = build()\nmain()\ntune.Tuner(t)"),
     "config outside": (function(rest=", run_config=config"), "config = air.RunConfig('a')\ntune.Tuner(build())"),
     "drawn": (
         function(),

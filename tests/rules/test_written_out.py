@@ -93,6 +93,19 @@ trainer = TransformersTrainer(**kwargs)
 """,
         "options.rate",
     ),
+    "of what was shown before": (
+        """
+import logging
+options = show()
+options.name = "a"
+print(options, vars(options), f"{options}")
+logging.info(options)
+kwargs = dict(trainer_init_per_worker=init, trainer_init_config={"rate": options.rate})
+few = rows()
+trainer = TransformersTrainer(datasets={"train": few}, **kwargs)
+""",
+        "options.rate",
+    ),
     "of what is handed on later": (
         """
 options = show()
@@ -176,6 +189,13 @@ TOLD = {
     "an attribute of what an object got": (
         f"options = show()\nholder = loop(options)\n{OF_OPTIONS}holder.apply()\n{TRAINER}"
     ),
+    "an attribute of what an object got that is entered": (
+        f"options = show()\nholder = loop(options)\n{OF_OPTIONS}with holder:\n    pass\n{TRAINER}"
+    ),
+    "an attribute of what an object got that is printed": (
+        f"options = show()\nprint(loop(options))\n{OF_OPTIONS}show()\n{TRAINER}"
+    ),
+    "an attribute of what a dict is kept of": f"options = show()\nours = vars(options)\n{OF_OPTIONS}show()\n{TRAINER}",
     "an attribute of what a list holds": f"options = show()\nours = [options]\n{OF_OPTIONS}ours[0].rate = 2\n{TRAINER}",
     "an entry of what an object got that an argument before asks": (
         "options = show()\nholder = loop(options)\nkwargs = dict(trainer_init_config={'rate': options['rate']})\n"

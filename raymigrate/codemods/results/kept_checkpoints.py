@@ -36,6 +36,7 @@ OTHER = "this may be another one now"
 MORE = "there may be more of them than are unpacked here"
 BEST = "The best is result.best_checkpoints[-1]."
 SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
+FILLS = ("append", "insert", "extend")
 COPIES = ("list", "tuple", "iter", "copy.copy", "copy.deepcopy")  # which keep the order
 
 
@@ -57,10 +58,11 @@ def kept_checkpoints(context: Context) -> None:
         is_sure = (
             is_sure
             and not put_in_order
-            and not _is_shuffled(module)
+            and not _is_changed(module)
             and all(_is_list(one.node) for one in module.origins(pairs))
         )
         is_sure = is_sure and not _may_come_from_elsewhere(module, pairs, results)
+        is_sure = is_sure and (not isinstance(item, ast.Subscript) or len(_zipped(module, item.value)) <= 1)
         first = _read_first(module, item)
         if first is not None and numbers == {1} and is_sure and ray.surely_before(LAST_AMONG_BEST):
             if context.converts(RM604, item, f"{MESSAGE}; now [-1]."):
@@ -100,20 +102,31 @@ def _may_end_early(loop: ast.For) -> bool:
 
 def _column(module: Module, node: ast.expr) -> ast.expr | None:
     """The pairs whose first or second parts a value is: of `checkpoints, metrics = zip(*pairs)`, of `zipped[0]`."""
-    whole = None
-    if isinstance(node, ast.Subscript):
-        whole = node.value
-    elif isinstance(target := module.definition(node), ast.Name) and isinstance(
-        outer := module.parent_of[target], (ast.Tuple, ast.List)
-    ):
-        whole = module.assigned(outer)
-    zipped = next(iter(module.origins(whole)), None) if whole is not None else None
-    while zipped is not None and (copied := _copied(zipped.module, zipped.node)) is not None:
-        zipped = next(iter(zipped.module.origins(copied)), None)
-    match zipped.node if zipped is not None and zipped.module is module else None:
-        case ast.Call(func=ast.Name(id="zip"), args=[ast.Starred(value=pairs)]):
-            return pairs
+    for one in _zipped(module, node):
+        match one.node if one.module is module else None:
+            case ast.Call(func=ast.Name(id="zip"), args=[ast.Starred(value=pairs)]) if _results(module, pairs):
+                return pairs
     return None
+
+
+def _zipped(module: Module, node: ast.expr) -> list[Source]:
+    """What a value may be a part of, behind copies of it: `zipped = list(zipped)` may stand in a loop."""
+    whole = node.value if isinstance(node, ast.Subscript) else None
+    target = module.definition(node) if whole is None else None
+    if isinstance(target, ast.Name) and isinstance(outer := module.parent_of[target], (ast.Tuple, ast.List)):
+        whole = module.assigned(outer)
+    waiting = [*module.origins(whole)] if whole is not None else []
+    seen = set[ast.AST]()
+    found = list[Source]()
+    while waiting:
+        one = waiting.pop()
+        copied = _copied(one.module, one.node)
+        if one.node not in seen and copied is None:
+            found.append(Source(one.module, one.node))
+        elif one.node not in seen:
+            waiting += one.module.origins(copied)
+        seen.add(one.node)
+    return found
 
 
 def _read_first(module: Module, item: ast.expr) -> ast.expr | None:
@@ -170,9 +183,12 @@ def _put_in_order(module: Module) -> dict[frozenset[ast.AST], list[ast.Call]]:
     return found
 
 
-def _is_shuffled(module: Module) -> bool:
-    """Whether the script shuffles one of the lists, which did nothing to a list of one."""
-    return any(call.args and _results(module, call.args[0]) for call in module.calls(*SHUFFLES))
+def _is_changed(module: Module) -> bool:
+    """Whether the script shuffles one of the lists, which did nothing to a list of one, or puts more into it."""
+    shuffled = [*module.calls(*SHUFFLES), *(call for call, _ in module.method_calls("shuffle"))]
+    changed = [call.args[0] for call in shuffled if call.args]
+    changed += [method.value for name in FILLS for _, method in module.method_calls(name)]
+    return any(_results(module, given) for given in changed)
 
 
 def _surely_runs_first(module: Module, call: ast.Call, item: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from raymigrate.facts.values.arguments import is_call_by_name
 # Arguments of from_pretrained() after which the model is what its class makes of the folder that it was trained to.
 KEEPS_MODEL = {
     *("pretrained_model_name_or_path", "cache_dir", "revision", "token", "use_auth_token", "local_files_only"),
-    *("num_labels", "id2label", "label2id", "problem_type", "ignore_mismatched_sizes"),
+    *("num_labels", "ignore_mismatched_sizes"),
 }
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 
@@ -58,6 +58,9 @@ def loaded_before(module: Module, call: ast.Call, method: str) -> ast.expr | Non
     if isinstance(given[0], ast.Name) and (module.name_of(loads) is None or reads(module, given[0]) != given):
         return None
     assert isinstance(loads.func, ast.Attribute)
+    around = (outer for outer in module.ancestors(loads) if isinstance(outer, (ast.With, ast.AsyncWith)))
+    if any(not module.inside(call, outer) for outer in around):
+        return None  # `with torch.device("cuda")`, which is not around the other one
     owner = loads.func.value
     scope = module.bound_in(owner)
     if not isinstance(owner, ast.Name) or not (module.qualified(owner) or "").startswith("transformers."):

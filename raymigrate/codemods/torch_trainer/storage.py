@@ -62,6 +62,7 @@ RM402 = Rule(
     ),
 )
 KEPT = "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path= where there is no upload_dir."
+GONE = "gone"
 REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
@@ -249,21 +250,31 @@ def tell_unseen_path(context: Context, given: ast.keyword | ast.expr) -> None:
         context.manual(RM402, given, f"{ONLY_ABSOLUTE}; what this one is cannot be seen.", ABSOLUTE)
 
 
+def of_sync_config(context: Context, call: ast.Call, given: ast.expr) -> str | None:
+    """What becomes of the sync_config of a RunConfig: GONE, or "storage_path"; None where a person has to decide.
+
+    Args:
+        context: The module.
+        call: The RunConfig.
+        given: The sync_config.
+    """
+    sync = made(context.module, given, *SYNC_CONFIGS)
+    uploads = _uploads(context, given)
+    if is_none(given) or (sync is not None and all_keywords(sync) and uploads is None):
+        return GONE
+    is_free = is_only_for(context, given) and "storage_path" not in {other.arg for other in call.keywords}
+    return "storage_path" if uploads is not None and is_free else None
+
+
 def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    sync = made(context.module, keyword.value, *SYNC_CONFIGS)
-    uploads = _uploads(context, keyword.value)
-    edit = context.plan.call(call)
-    seen = sync is not None and all_keywords(sync)
-    if is_none(keyword.value) or (seen and uploads is None):
+    edit, outcome = context.plan.call(call), of_sync_config(context, call, keyword.value)
+    if outcome == GONE:
         if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
             edit.remove.add("sync_config")
             drop_definition(context, keyword.value)
-    elif (
-        uploads is not None
-        and sync is not None
-        and is_only_for(context, keyword.value)
-        and "storage_path" not in {other.arg for other in call.keywords}
-    ):
+    elif outcome is not None:
+        sync, uploads = made(context.module, keyword.value, *SYNC_CONFIGS), _uploads(context, keyword.value)
+        assert sync is not None and uploads is not None
         if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
             edit.rename["sync_config"] = "storage_path"
             place = _instead_of(context, call, uploads)

@@ -52,7 +52,8 @@ class TrainDriver:
         self.assigned = context.module.parent_of[self.trainer]
         self.edit = context.plan.call(self.trainer)
         self.name = context.fresh("train_driver")
-        names = names_in(self.trainer)
+        run_config = made(self.module, run_config_in_force(tuner), *RUN_CONFIGS)  # parts of it go into the function
+        names = {*names_in(self.trainer), *(names_in(run_config) if run_config is not None else ())}
         self.config = "config" if "config" not in names else context.fresh("trial_config")
         self.variable = self._variable(names)
         self.before: list[Code] = []

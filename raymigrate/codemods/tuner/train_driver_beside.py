@@ -3,10 +3,12 @@
 import ast
 
 from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.codemods.torch_trainer.storage import GONE, of_sync_config
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.train_driver import TrainDriver
+from raymigrate.codemods.tuner.train_driver_built import is_same_in
 from raymigrate.codemods.tuner.tuner_config import FAIL_FAST, OF_THE_TRAINER, TunerRunConfig, run_config_in_force
-from raymigrate.edits.plan import CallEdit, Code
+from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, TunerCall, config_names, made
 from raymigrate.facts.values import is_none, keyword_argument
 
@@ -46,6 +48,8 @@ class TrainDriverBeside(TrainDriver):
         assert config is not None
         asked = {NEW_NAMES.get(str(k.arg), str(k.arg)): k.value for k in config.keywords if not is_none(k.value)}
         given_names = [*asked, *(["name"] if config.args else [])]
+        if (sync := asked.get("sync_config")) is not None and of_sync_config(self.context, config, sync) != GONE:
+            given_names.append("storage_path")
         taken = [*given_names, *self.context.plan.call(config).values]
         of_tune = [argument for argument in ("name", *STORED) if argument in taken]
         of_train = [argument for argument in (*STORED, *OF_THE_TRAINER) if argument in taken]
@@ -60,14 +64,20 @@ class TrainDriverBeside(TrainDriver):
         self.context.plan.need_import("ray.train", near=near)
         self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
         of_tuner = [f"{argument}={own}.{argument}" for argument in of_tune]
-        moved = {name: asked[name] for name in sorted(DELETED["RunConfig"]) if name in asked}
+        moved = {name: self._moved(name, asked[name]) for name in sorted(DELETED["RunConfig"]) if name in asked}
         of_tuner += [f"{argument}=${argument}" for argument in moved]
         if (fail_fast := self._fail_fast(asked.get("failure_config"))) is not None:
             of_tuner.append(f"failure_config={tune}.FailureConfig({FAIL_FAST}=${FAIL_FAST})")
-            moved[FAIL_FAST] = fail_fast
+            moved[FAIL_FAST] = self._moved(FAIL_FAST, fail_fast)
         if of_tuner:
             given_to_tuner = f"{tune}.RunConfig({', '.join(of_tuner)})"
             self.context.plan.call(self.tuner.node).set("run_config", given_to_tuner, **moved)
+
+    def _moved(self, argument: str, value: ast.expr) -> Part:
+        """What only the Tuner takes, computed before the trainer unless it means the same at the Tuner."""
+        if is_same_in(self.module, value, self.tuner.node):
+            return value
+        return self._hoist(argument, Code("$value", {"value": value}))
 
     def _fail_fast(self, given: ast.expr | None) -> ast.expr | None:
         """What a FailureConfig says of all trials, which a trainer of today refuses, and Tune takes."""

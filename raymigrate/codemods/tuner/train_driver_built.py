@@ -133,6 +133,8 @@ def in_the_way(context: Context, tuner: TunerCall) -> str | None:
         return "its trainer is used elsewhere as well"
     if tuner.tuned_scaling is not None:
         return "its trainer is built in a function, and its ScalingConfig is drawn elsewhere"
+    if _has_name_of_another_scope(module, found.call):
+        return "its trainer is built in a function, and gets a name of another scope"
     if not _is_first(module, found.call):
         return "its trainer is built in the middle of a statement"
     given = run_config_in_force(tuner)
@@ -191,6 +193,12 @@ def _is_first(module: Module, call: ast.Call) -> bool:
     if node is call:
         return isinstance(only_target(parent), ast.Name)
     return isinstance(parent, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
+
+
+def _has_name_of_another_scope(module: Module, call: ast.Call) -> bool:
+    """Whether the trainer gets a `global` or `nonlocal` name: what else the function returns would have a local one."""
+    target = only_target(module.parent_of[call])
+    return isinstance(target, ast.Name) and module.bound_in(target) is not module.scope_of[target]
 
 
 def _before(call: ast.Call, part: ast.AST) -> list[ast.AST]:

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.torch_trainer.storage import of_sync_config
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.offered_workers import most_workers
 from raymigrate.codemods.tuner.train_driver_beside import shared_run_config
@@ -131,6 +132,8 @@ def _shared(context: Context, tuner: TunerCall, own: ast.expr) -> str | None:
     if config is None or not all_seen(config) or not only_use(context.module, own):
         return ", and so is its RunConfig"
     given = {str(keyword.arg): keyword.value for keyword in config.keywords if not is_none(keyword.value)}
+    if "sync_config" in given and of_sync_config(context, config, given["sync_config"]) is not None:
+        del given["sync_config"]  # as the configuration of a trainer alone, it goes, or becomes a storage_path
     if refused := sorted(given.keys() - SHARED_ARGUMENTS):
         return f", and so is its RunConfig, which has {refused[0]}="
     failure = given.get("failure_config")
@@ -145,8 +148,9 @@ def _changed_later(context: Context, tuner: TunerCall) -> str | None:
     """The function is run later than the trainer was built: it must find the same values then."""
     assert tuner.trainer is not None
     end = tuner.trainer.end_lineno or tuner.trainer.lineno
+    gone = _taken_out(context.module, tuner.trainer) if tuner.trainer_stays else set()
     for node in ast.walk(tuner.trainer):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in gone:
             scope, bindings = context.module.scope_of[node], context.module.scope_of[node].lookup(node.id)
             if len(bindings) == 1 and scope.find(node.id) is not context.module.scope_of[tuner.trainer]:
                 continue  # bound when the function with the trainer is called, wherever it stands
@@ -154,6 +158,20 @@ def _changed_later(context: Context, tuner: TunerCall) -> str | None:
                 if binding.qualified is None and getattr(binding.node, "lineno", 0) > end:
                     return f"{node.id} gets another value after the trainer is built"
     return None
+
+
+def _taken_out(module: Module, trainer: ast.Call) -> set[ast.AST]:
+    """What its configurations no longer hold where a trainer stays: what the Tuner takes of it gets a name before."""
+    return {
+        part
+        for name, refused in DELETED.items()
+        for config in (
+            made(module, node, *config_names(name)) for node in ast.walk(trainer) if isinstance(node, ast.expr)
+        )
+        for keyword in (config.keywords if config is not None else ())
+        if keyword.arg in refused
+        for part in ast.walk(keyword)
+    }
 
 
 SHARED = "are read elsewhere as well"

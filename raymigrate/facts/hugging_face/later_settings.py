@@ -76,26 +76,27 @@ def _by_fields(module: Module, name: str) -> Iterator[Setting]:
     for word in module.spelling(name):
         outer = module.parent_of[word]
         if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
-            if (owner := _of_fields(outer.value)) is not None:
+            if (owner := _of_fields(module, outer.value)) is not None:
                 yield Setting(word, owner, module.assigned(outer))
         elif (
             isinstance(outer, ast.Dict)
             and word in outer.keys
-            and (owner := _updated(module.parent_of[outer])) is not None
+            and (owner := _updated(module, module.parent_of[outer])) is not None
         ):
             yield Setting(word, owner, outer.values[outer.keys.index(word)])
     for call, keyword in module.keywords(name):
-        if (owner := _updated(call)) is not None:
+        if (owner := _updated(module, call)) is not None:
             yield Setting(keyword, owner, keyword.value)
 
 
-def _updated(call: ast.AST) -> ast.expr | None:
+def _updated(module: Module, call: ast.AST) -> ast.expr | None:
     """The object whose fields `update()` gives values."""
-    return _of_fields(call.func.value) if is_method_call(call, "update") else None
+    return _of_fields(module, call.func.value) if is_method_call(call, "update") else None
 
 
-def _of_fields(node: ast.expr) -> ast.expr | None:
-    """The object whose fields a dict holds: `vars(args)`, `args.__dict__`."""
+def _of_fields(module: Module, given: ast.expr) -> ast.expr | None:
+    """The object whose fields a dict holds: `vars(args)`, `args.__dict__`, perhaps by a name."""
+    node = module.value(given)
     if isinstance(node, ast.Attribute) and node.attr == "__dict__":
         return node.value
     return node.args[0] if is_call_by_name(node, "vars") and len(node.args) == 1 else None

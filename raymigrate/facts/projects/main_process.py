@@ -148,8 +148,8 @@ class MainProcess:
         """Whether a comparison tells the main process from all others: `rank == 0`, `rank in (-1, 0)`, `0 < rank`."""
         holds = self._outcomes(module, test, seen)
         try:
-            firsts = FIRST[:1] if self.of_run else FIRST
-            own, found = [[holds(number) for number in numbers] if holds else [] for numbers in (firsts, OTHERS)]
+            numbers = (FIRST[:1] if self.of_run else FIRST, _others(module, test))
+            own, found = [[holds(number) for number in some] if holds else [] for some in numbers]
         except TypeError:  # no Python code compares these
             return False
         return bool(found) and (any(own) and not any(found) if first else all(found) and not all(own))
@@ -163,7 +163,7 @@ class MainProcess:
             return self._kind(module, test, frozenset()) is str
         holds = self._outcomes(module, test, frozenset())
         try:
-            return holds is not None and len({bool(holds(number)) for number in (0, *OTHERS)}) == 1
+            return holds is not None and len({bool(holds(number)) for number in (0, *_others(module, test))}) == 1
         except TypeError:
             return False
 
@@ -260,6 +260,19 @@ class MainProcess:
             ranks = [answer for answer in answers if home.constant(answer) not in FIRST]
             known[key] = _one({self._kind(home, rank, seen) for rank in ranks})
         return known[key]
+
+
+def _others(module: Module, test: ast.Compare) -> list[int]:
+    """Numbers of processes that stand for all but the first, with those that a comparison names: `rank == 5`."""
+    waiting = [module.constant(side) for side in (test.left, *test.comparators)]
+    named = set[int]()
+    while waiting:
+        match waiting.pop():
+            case list() | tuple() | set() | frozenset() as several:
+                waiting += several
+            case int() | str() as number if str(number).isdecimal():
+                named.update((int(number), int(number) + 1))
+    return [*OTHERS, *sorted(named - {0, *OTHERS})]
 
 
 def _one(kinds: set[type | None]) -> type | None:

@@ -24,7 +24,10 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
 ON_CONDITION = (ast.IfExp, ast.BoolOp, ast.Compare, ast.While, ast.Assert, ast.comprehension)
 
 KNOWN = ("print", "len", "str", "int", "float", "dict", "list", "range")
+SHOW = ("print", "str", "repr", "len", "bool", "isinstance", "hasattr")
 OF_LIBRARIES = ("ray.", "datasets.", "logging.", "os.")
+
+RUN_METHODS = (ast.With, ast.AsyncWith, ast.For, ast.AsyncFor)  # of an object, with no call in the text
 
 
 @dataclass(frozen=True)
@@ -167,12 +170,28 @@ def _may_be_changed(module: Module, values: list[ast.expr], code: Sequence[ast.A
         call: What is in the call.
     """
     parts = [part for node in code for part in ast.walk(node)]
-    if not any(_sets_part(part) or (_has_effect(module, part) and not _is_known(module, part)) for part in parts):
+    runs_methods = any(isinstance(part, RUN_METHODS) for part in parts)
+    if not runs_methods and not any(
+        _sets_part(part) or (_has_effect(module, part) and not _is_known(module, part)) for part in parts
+    ):
         return False
     is_repeated = any(isinstance(outer, LOOPS) for outer in module.ancestors(call))
     uses = [use for owner, scope in _owners(module, values) for use in module.uses(owner.id, scope)]
     earlier = (use for use in uses if is_repeated or module.start(use) < module.start(call))
-    return any(not _is_read_from(module, use) for use in earlier)
+    return any(not (_is_read_from(module, use) or _is_only_shown(module, use)) for use in earlier)
+
+
+def _is_only_shown(module: Module, use: ast.Name) -> bool:
+    """Whether nothing keeps what a name stands for: `print(vars(args))`, `f"{args}"`, `args.rate = 1`, `if args`."""
+    inner: ast.AST = use
+    outer = module.parent_of[use]
+    if isinstance(outer, ast.Call) and free_name(module, outer.func) == "vars":
+        inner, outer = outer, module.parent_of[outer]
+    if isinstance(outer, (ast.Attribute, ast.Subscript)):
+        return outer.value is inner and _sets_part(outer)
+    if isinstance(outer, ast.Call):
+        return free_name(module, outer.func) in SHOW or called_name(module, outer).startswith("logging.")
+    return isinstance(outer, (ast.FormattedValue, ast.Assert, ast.If))
 
 
 def _sets_part(part: ast.AST) -> bool:
