@@ -1,7 +1,7 @@
 """Objects and exporters that get the model: an `EarlyStopping` that saves it, a `Saver`, `torch.onnx.export()`."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
@@ -90,7 +90,7 @@ class Receivers(Side):
             return
         changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
 
-    def _methods(self, call: ast.Call) -> list[Method]:
+    def _methods(self, call: ast.Call) -> Sequence[Method]:
         """The methods that a call of a class, of an object or of its method runs, in other files too."""
         definition, module = self.module.definition(call.func), self.module
         if not isinstance(definition, ast.ClassDef) and (found := self.module.elsewhere(call.func)) is not None:
@@ -209,8 +209,9 @@ def _filled(module: Module, call: ast.Call) -> int:
 
 def _is_bound(module: Module, function: ast.FunctionDef | ast.Lambda) -> bool:
     """Whether a function gets its object in front of what it is called with."""
-    in_class = isinstance(function, ast.FunctionDef) and isinstance(module.parent_of[function], ast.ClassDef)
-    return in_class and not is_static(function)
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    return isinstance(module.parent_of[function], ast.ClassDef) and not is_static(function)
 
 
 def _uses(module: Module, function: ast.FunctionDef | ast.Lambda, parameter: str) -> list[ast.expr]:
