@@ -32,6 +32,8 @@ CLASS = "class A:\n    def __init__(self):\n        self.pipe = pipeline('sentim
         f"{MADE}pipe('a text', return_all_scores=True)",
         f"{MADE}for scores in pipe(['a', 'b'], return_all_scores=bool(sys.argv)):\n    print(scores)",
         f"{CLASS}        return self.pipe('a', return_all_scores=True)",
+        f"from functools import partial\n{MADE}scores = partial(pipe, return_all_scores=True)",
+        "from functools import partial\npartial(pipeline, 'text-classification', return_all_scores=True)",
         "def run(pipe):\n    return pipe('a', return_all_scores=True)",
         "BatchPredictor.from_checkpoint(sys.argv, TransformersPredictor, return_all_scores=True)",
         "p = TransformersPredictor.from_checkpoint(sys.argv, task='text-classification')\n"
@@ -49,6 +51,7 @@ def test_it_is_told_wherever_a_pipeline_gets_it(use: str) -> None:
         f"{MADE}pipe('a text', top_k=None)",
         "own('a', return_all_scores=True)",
         "sys.call(return_all_scores=True)",
+        "from functools import partial\npartial(own, return_all_scores=True)",
     ],
 )
 def test_the_default_and_other_functions_are_left(use: str) -> None:

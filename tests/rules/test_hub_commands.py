@@ -11,7 +11,7 @@ from tests.rules.scripts import converted
 
 JOB = INIT + DRIVER.format(imports="", init="init")
 SCRIPT = """
-import os
+import os, shlex
 import subprocess
 from ray.air import session
 
@@ -30,6 +30,11 @@ def loop(config):
         'os.system(f"cd /models && huggingface-cli download {token}")',
         'subprocess.run(["huggingface-cli", "login", "--token", token], check=True)',
         'subprocess.check_call("HF_TOKEN=%s huggingface-cli whoami" % token, shell=True)',
+        'os.system("huggingface-cli login --token {}".format(token))',
+        'subprocess.run(args="huggingface-cli login".split())',
+        'subprocess.run(["bash", "-c", "huggingface-cli login"])',
+        'os.system(command=" ".join(["huggingface-cli", "login"]))',
+        'subprocess.run(shlex.split("huggingface-cli login"))',
     ],
 )
 def test_a_script_that_starts_the_command(call: str) -> None:
@@ -45,6 +50,7 @@ def test_a_script_that_starts_the_command(call: str) -> None:
         'os.system("echo run huggingface-cli login")',
         'subprocess.run(["hf", "auth", "login"])',
         'os.system("my-huggingface-cli login")',
+        'os.system("cd bin; huggingface-client login")',
     ],
 )
 def test_what_only_speaks_of_it(call: str) -> None:

@@ -133,3 +133,11 @@ def test_an_import_that_fails_stays_for_its_quotes_and_is_told(annotated: str, p
         assert outcome.lines("RM692", Kind.MANUAL)
     assert f"from {place} import {name}" in outcome.text
     assert not outcome.lines("RM691")
+
+
+def test_an_import_that_fails_is_told_where_only_all_names_it() -> None:
+    name = "TransformersPredictor"
+    outcome = converted(f"from ray.train.huggingface import {name}\n\n__all__ = ['{name}']\n")
+    assert outcome.lines("RM692", Kind.MANUAL) == [1]
+    tried = f"try:\n    from ray.train.huggingface import {name}\nexcept ImportError:\n    {name} = None\n"
+    assert not converted(f"{tried}\n__all__ = ['{name}']\n").findings

@@ -74,17 +74,28 @@ AccelerateTrainer({given}, train_loop_config={{"lr": 1}}, scaling_config=Scaling
 
 
 @pytest.mark.parametrize(
-    ("method", "given"),
+    ("method", "given", "called"),
     [
-        ("    @staticmethod\n    def loop(config=None):", "Job.loop"),
-        ("    @classmethod\n    def loop(cls, config=None):", "Job.loop"),
-        ("    def loop(self, config=None):", "Job().loop"),
+        ("    @staticmethod\n    def loop(config=None):", "Job.loop", "lambda config: Job.loop(config)"),
+        ("    @classmethod\n    def loop(cls, config=None):", "Job.loop", "lambda config: Job.loop(config)"),
+        # One object is made, here; not one on each worker.
+        ("    def loop(self, config=None):", "Job().loop", "lambda config, loop=Job().loop: loop(config)"),
     ],
 )
-def test_a_loop_that_is_a_method_gets_its_config_and_keeps_its_loss(method: str, given: str) -> None:
+def test_a_loop_that_is_a_method_gets_its_config_and_keeps_its_loss(method: str, given: str, called: str) -> None:
     text = converted(OF_METHODS.format(method=method, given=given)).text
-    assert f"lambda config: {given}(config)" in text
+    assert called in text
     assert "average_tokens_across_devices=False" in text
+
+
+@pytest.mark.parametrize(
+    "given", ["job = Job()\na = {}job = Job()\nb = {}a.fit()\n", "runs = []\nfor job in (Job(), Job()):\n    a = {}"]
+)
+def test_a_name_that_is_given_another_object_before_fit_is_read_at_once(given: str) -> None:
+    head, call = OF_METHODS.format(method="    def loop(self, config=None):", given="job.loop").split("\n\n\nAcc")
+    text = converted(f"{head}\n\n\n" + given.replace("{}", f"Acc{call}".replace(".fit()", ""))).text
+    assert "lambda config, loop=job.loop: loop(config)" in text
+    assert "lambda config: " not in text
 
 
 def test_a_partial_that_fills_the_config_is_left() -> None:

@@ -32,6 +32,11 @@ def train(config):
             "tune.run_experiments(tune.Experiment('x', train, checkpoint_config=tune.CheckpointConfig()))",
         ),
         (
+            f"from functools import partial\nfrom ray.air import CheckpointConfig\n{FUNCTION}"
+            "run = partial(tune.run, checkpoint_config=CheckpointConfig(num_to_keep=1))\nrun(train)\n",
+            "run = partial(tune.run, checkpoint_config=tune.CheckpointConfig(num_to_keep=1))",
+        ),
+        (
             "from ray import tune\nfrom ray.air.config import CheckpointConfig\n\n\n"
             "def search(trainer):\n"
             "    trainer.hyperparameter_search(backend='ray', checkpoint_config=CheckpointConfig(num_to_keep=1))\n",

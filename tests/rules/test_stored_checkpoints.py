@@ -102,6 +102,14 @@ def test_a_result_that_may_be_given_has_them_at_either_place(code: str) -> None:
     assert WEIGHTS.format(folder="transformers_dir(folder)") in outcome.text
 
 
+def test_a_checkpoint_that_is_made_where_none_is_given_is_looked_for_at_either_place() -> None:
+    code = "def load(ds, checkpoint=None):\n    if checkpoint is None:\n        checkpoint = run(ds).checkpoint\n"
+    block = f"{code}    with checkpoint.as_directory() as folder:\n        return {WEIGHTS.format(folder='folder')}\n"
+    outcome = converted(f"{RUN}\n\n{block}")
+    assert len(outcome.lines("RM602", Kind.CONVERTED)) == 1
+    assert WEIGHTS.format(folder="transformers_dir(folder)") in outcome.text
+
+
 def test_what_a_method_is_given_is_left_beside_another_trainer() -> None:
     other = "\n\nfrom ray.train.torch import TorchTrainer\n\nTorchTrainer(print).fit()\n"
     start = "def keep(self, ckpt):\n        self.checkpoint = ckpt"

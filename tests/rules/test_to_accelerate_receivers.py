@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 from tests.rules.test_to_accelerate_files import project
 
@@ -50,6 +51,38 @@ def test_a_function_that_another_one_made_saves_in_the_main_process_alone(call: 
     text = accelerated(made, LOOP, call.format("model") + "\n").text
     assert call.format(BARE) in text
     assert "        accelerate.utils.save(model.state_dict(), 'a.pt')\n" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [
+        (f"    def save(model):\n{SAVES}\n    return save, None\n\n\nsave, _ = saver()\n", "save({})"),
+        (f"    def save(model):\n{SAVES}\n    return dict(save=save)\n\n\nall = saver()\n", "all['save']({})"),
+        (f"    def save(step, model):\n{SAVES}\n    return partial(save, 1)\n\n\nsave = saver()\n", "save({})"),
+        ("    return lambda model: torch.save(model.state_dict(), 'a.pt')\n\n\nsave = saver()\n", "save({})"),
+    ],
+)
+def test_however_a_function_gives_back_another_one_that_saves(made: str, call: str) -> None:
+    text = accelerated(f"from functools import partial\ndef saver():\n{made}\n", LOOP, call.format("model") + "\n").text
+    assert call.format(BARE) in text
+    assert "accelerate.utils.save(model.state_dict(), 'a.pt')\n" in text
+
+
+OLD_FORMAT = "torch.save(model.state_dict(), 'a.pt', _use_new_zipfile_serialization=False)"
+
+
+def test_arguments_that_the_save_of_accelerate_does_not_take_stay_with_torch() -> None:
+    assert f"        if accelerate.PartialState().is_main_process:\n            {OLD_FORMAT}\n" in kept(
+        f"    def save(self, model):\n        {OLD_FORMAT}\n", "Keeper().save(model)\n"
+    )
+    text = accelerated(LOOP, f"{OLD_FORMAT}\n").text
+    assert f"if accelerator.is_main_process:\n    {OLD_FORMAT.replace('model', BARE)}\n" in text
+    assert accelerated(LOOP, f"done = {OLD_FORMAT}\n").lines("RM857", Kind.MANUAL)
+
+
+def test_each_process_keeps_in_memory_what_it_saves_there() -> None:
+    text = accelerated("import io\n", LOOP, "data = io.BytesIO()\ntorch.save(model.state_dict(), data)\n").text
+    assert f"\ntorch.save({BARE}.state_dict(), data)\n" in text
 
 
 def test_what_reaches_into_the_model_without_saving_gets_it_so_too() -> None:

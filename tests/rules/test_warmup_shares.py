@@ -23,6 +23,9 @@ def loop(config):
         'TrainingArguments("out", evaluation_strategy="epoch", warmup_steps=0.1)',
         'TrainingArguments("out", overwrite_output_dir=True, warmup_steps=SHARE)',
         'Seq2SeqTrainingArguments("out", no_cuda=config["cpu"], warmup_steps=5e-2)',
+        'TrainingArguments("out", **{"evaluation_strategy": "epoch", "warmup_steps": 0.1})',
+        'TrainingArguments("out", evaluation_strategy="epoch", **dict(warmup_steps=0.1))',
+        'TrainingArguments("out", no_cuda=config["cpu"], warmup_steps=0.1 if config["short"] else 500)',
     ],
 )
 def test_less_than_a_step_became_a_share(call: str) -> None:

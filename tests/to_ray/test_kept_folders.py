@@ -128,3 +128,9 @@ def test_a_notebook_that_was_run_on_a_gpu_needs_one(metadata: dict[str, object],
     book.write_text(json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}))
     invoke("--to-ray", book)
     assert f"use_gpu={gpu}" in book.read_text()
+
+
+def test_a_name_for_none_is_no_folder(tmp_path: Path) -> None:
+    after = converted(tmp_path, f"{SCRIPT}folder = None\ntrainer.save_model(folder)\n")
+    assert 'abspath("None")' not in after
+    assert "os.chdir(" in after  # so that what save_model() writes to results is there after the run

@@ -146,10 +146,14 @@ def _require_config(context: Context, call: TrainerCall) -> None:
         context.plan.function(function).undefault.add(name)
     else:
         edit = context.plan.call(call.node)
-        name = context.module.source(call.arguments[FIRST])
-        source = f"lambda train_loop_config: {name}(train_loop_config)"
-        if name.partition(".")[0] != "config":
+        given = call.arguments[FIRST]
+        name = context.module.source(given)
+        if not _stays_the_same(context, given):
+            source = f"lambda config, loop={name}: loop(config)"
+        elif name.partition(".")[0] != "config":
             source = f"lambda config: {name}(config)"
+        else:
+            source = f"lambda train_loop_config: {name}(train_loop_config)"
         if call.node.args:
             edit.set_first(source)
         else:
@@ -160,6 +164,18 @@ def _is_bare(context: Context, call: TrainerCall) -> bool:
     """Whether a trainer is given a method or a function as it is: partial() may fill the place of the config."""
     found = context.module.origins(call.arguments[FIRST])
     return all(isinstance(source.node, (ast.Name, ast.Attribute)) for source in found)
+
+
+def _stays_the_same(context: Context, given: ast.expr) -> bool:
+    """Whether an expression gives a worker, which reads it later, what it gives here: a function, one of a class.
+
+    A name may be given another object before fit(), as that of a `for` is, and a call would make one on each worker.
+    """
+    while isinstance(given, ast.Attribute):
+        given = given.value
+    bound = context.module.definition(given)
+    kept = (ast.FunctionDef, ast.ClassDef, ast.alias, ast.arg)
+    return isinstance(bound, kept) and isinstance(given, ast.Name) and context.module.is_bound_once(given)
 
 
 def _convert_datasets(context: Context, call: TrainerCall) -> None:

@@ -30,7 +30,7 @@ CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match
 THERE = "Import it from its library in that file, and run raymigrate again."
 OTHER_NAME = "Rename whatever else in the file has its name, and run raymigrate again."
 WITHOUT = "Take it out of this block, so that the others are imported, and write yourself what it was used for."
-IN_QUOTES = "Write the type of today there, or none, and take the import away."
+UNREAD = "Take the import away, and the name from there, or write the one of today."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(
@@ -195,14 +195,14 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     local = alias.asname or alias.name.partition(".")[0]
     scope = module.scope_of[statement]
     bindings = scope.lookup(local)
-    used = bool(module.uses(local, scope)) or is_exported(module, local)
+    is_read = bool(module.uses(local, scope))
+    used = is_read or is_exported(module, local)
     in_several_ways = len({binding.qualified for binding in bindings}) > 1
     if _is_told_anyway(context, statement, alias, origin):
         return False
-    if not used and local in quoted_names(module):
-        if not is_guarded(module, statement, alias.name):
-            message = f"{_failing(origin)}. Only annotations in quotes name {local}."
-            context.manual(RM692, statement, message, advice_on(origin) or IN_QUOTES)
+    if not (is_read or (used and in_several_ways)) and (named := _named_in_text(module, local)):
+        if not is_guarded(module, statement, alias.name) and statement not in context.plan.import_modules:
+            context.manual(RM692, statement, f"{_failing(origin)}. Only {named} {local}.", advice_on(origin) or UNREAD)
     elif not used or (in_several_ways and is_replaced(module, statement, alias)):
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
@@ -227,6 +227,13 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         uses = module.references_by_binding.get(alias, [])
         return any(use.root not in context.rewritten for use in uses)
     return False
+
+
+def _named_in_text(module: Module, name: str) -> str:
+    """What names something without reading it, so that its import cannot be taken away."""
+    if is_exported(module, name):
+        return "__all__ names"
+    return "annotations in quotes name" if name in quoted_names(module) else ""
 
 
 def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:

@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, called_name, is_method_call, known_text
 
 RM775 = Rule(
     "RM775",
@@ -28,12 +29,16 @@ OF_TOKENS = ("login", "logout", "whoami")
 KEPT = ("download", "upload", "upload-large-folder", "env", "version")
 # Where a command begins: not `echo "run huggingface-cli login"`.
 BEGIN = r"(?:^[ \t]*(?:-[ \t]+)?|[;&|(`!]|%%?(?:sh|bash|system|sx)\b|\b(?:if|then|else|do|sudo|exec|RUN)\b)"
-GIVEN = lazy_regex(rf"{BEGIN}[ \t]*(?:\w+=\S*[ \t]+)*(?P<command>{COMMAND})(?:[ \t]+(?P<word>[a-z-]+))?", re.MULTILINE)
+GIVEN = lazy_regex(
+    rf"{BEGIN}[ \t]*(?:\w+=\S*[ \t]+)*(?P<command>{COMMAND})(?![\w-])(?:[ \t]+(?P<word>[a-z-]+))?", re.MULTILINE
+)
 STARTS = (
     "os.system",
     "os.popen",
     *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen", "getoutput")),
 )
+OF_TEXT = ("format", "split", "strip")
+SHELLS = ("sh", "bash", "zsh")
 
 
 @codemod("huggingface", phase=Phase.LIBRARIES)
@@ -61,13 +66,28 @@ def told_of_command(word: str) -> tuple[str, str]:
 def _started(module: Module) -> Iterator[tuple[ast.expr, str]]:
     """The commands that a script starts and that are written out at their beginning."""
     for call in module.calls(*STARTS):
-        given = module.value(call.args[0]) if call.args else None
-        while isinstance(given, ast.BinOp):  # "huggingface-cli login --token " + token
-            given = given.left
-        if isinstance(given, (ast.List, ast.Tuple)):
-            words = [module.constant(word) for word in given.elts]
-            yield call, " ".join(word if isinstance(word, str) else "_" for word in words)
-        elif isinstance(given, ast.JoinedStr):
-            yield call, "".join(str(part.value) if isinstance(part, ast.Constant) else "_" for part in given.values)
-        elif isinstance(text := module.constant(given), str):
+        given = argument(call, 0, "args", "command", "cmd")
+        for text in dict.fromkeys(_command(source.module, source.node) for source in module.origins(given)):
             yield call, text
+
+
+def _takes_command(module: Module, call: ast.Call) -> bool:
+    return called_name(module, call) == "shlex.split" or is_method_call(call, "join")
+
+
+def _command(module: Module, given: ast.expr) -> str:
+    """A command, as a shell would get it, as far as it is written out: `_` stands for what is not."""
+    while not isinstance(given, (ast.List, ast.Tuple)):
+        if isinstance(given, ast.BinOp) and module.constant(given) is ...:
+            given = given.left  # "huggingface-cli login --token " + token
+        elif isinstance(given, ast.Call) and given.args and _takes_command(module, given):
+            given = given.args[0]
+        elif isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in OF_TEXT:
+            given = given.func.value
+        elif isinstance(given, ast.JoinedStr):
+            return "".join(str(part.value) if isinstance(part, ast.Constant) else "_" for part in given.values)
+        else:
+            return known_text(module, given)
+    words = [known_text(module, word) or "_" for word in given.elts]
+    is_of_shell = len(words) > 2 and words[0].rpartition("/")[2] in SHELLS and words[1] in ("-c", "-lc")
+    return words[2] if is_of_shell else " ".join(words)

@@ -20,6 +20,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, constants, is_method_call, keyword_argument
+from raymigrate.facts.values.partials import function_of
 
 RM717 = Rule(
     "RM717",
@@ -115,7 +116,7 @@ def all_scores(context: Context) -> None:
     for call, keyword in module.keywords("return_all_scores"):
         if module.constant(keyword.value) in (False, None):
             continue
-        makes = called_name(module, call) in PIPELINES or called_name(module, call) in CLASSIFIERS
+        makes = module.qualified(function_of(module, call)) in (*PIPELINES, *CLASSIFIERS)
         if makes or _goes_to_predictor(module, call):
             context.manual(RM724, keyword, f"{NO_SCORES}.", ALL_SCORES)
         elif calls_pipeline(module, call, CLASSIFIERS):

@@ -11,7 +11,8 @@ from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.own_arguments import calls_without_own
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import constants, keyword_argument
+from raymigrate.facts.values.keys import unpacked_value
 
 STEPS = "warmup_steps"
 # What a conversion takes out of a call, whatever its value: a call with one of them was written for transformers 4.
@@ -26,13 +27,12 @@ ADVICE = "Write 1 for what the script did, or leave it for a share of the steps,
 @codemod(STEPS, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def warmup_shares(context: Context) -> None:
     """Reports `warmup_steps=0.1` beside arguments of transformers 4."""
-    for call in calls_without_own(context.module, STEPS):
-        given = keyword_argument(call, STEPS)
-        value = context.module.constant(given)
-        if (
-            given is not None
-            and isinstance(value, float)
-            and 0 < value < 1
-            and any(keyword.arg in OLD for keyword in call.keywords)
-        ):
-            context.manual(RM705, given, MESSAGE.format(value), ADVICE)
+    module = context.module
+    for call in calls_without_own(module, STEPS):
+        given = keyword_argument(call, STEPS) or unpacked_value(module, call, STEPS)
+        is_old = any(keyword.arg in OLD for keyword in call.keywords) or unpacked_value(module, call, *OLD) is not None
+        if given is None or not is_old:
+            continue
+        for _, value in constants(module, given):
+            if isinstance(value, float) and 0 < value < 1:
+                context.manual(RM705, given, MESSAGE.format(value), ADVICE)

@@ -17,7 +17,7 @@ from raymigrate.facts.ray_train.results import (
     trainers_of,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_none, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_none, reaching, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -109,12 +109,17 @@ def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
         return True
     made_in = [made for made in sources(module, checkpoint) if not is_none(made)]
     return bool(made_in) and all(
-        isinstance(module.definition(made), ast.arg)  # which an attribute keeps
+        _may_be_given(module, made)  # which an attribute keeps
         or _is_made_elsewhere(module, made)
         or is_item_of(Source(module, made), _is_made_elsewhere)
         or layout_of_source(module, made) is not None
         for made in made_in
     )
+
+
+def _may_be_given(module: Module, made: ast.expr) -> bool:
+    """Whether a name may hold what a function is given: `if ckpt is None: ckpt = trainer.fit().checkpoint`."""
+    return isinstance(made, ast.Name) and any(isinstance(found.node, ast.arg) for found in reaching(module, made))
 
 
 def _is_of_handed_result(module: Module, checkpoint: ast.expr) -> bool:

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.log_lines import prints
 from raymigrate.codemods.to_accelerate.plain_files import PlainFiles
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
+from raymigrate.codemods.to_accelerate.saves import save_in_main
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.together import Together
 from raymigrate.codemods.to_accelerate.trackers import MAIN
@@ -27,6 +28,7 @@ OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "
 NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
+SAVE, IN_MAIN = "accelerator.save", "if accelerator.is_main_process:"
 WAIT = "accelerator.wait_for_everyone()"
 BARRIER = "torch.distributed.barrier"  # which becomes that
 TOO_EARLY = "A process that comes here first reads a {} that the main one has not written yet."
@@ -213,11 +215,8 @@ class Output(Side):
             if not access.order.holds(call) or changes.is_gone(call) or self.processes.are_chosen(call):
                 continue
             statement = self.module.statement(call)
-            changes.converted(
-                RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
-            )
-            changes.replace(call.func, "accelerator.save")
-            if self.together.is_run_by_all(statement):
+            is_saved = save_in_main(changes, self.module, call, SAVE, IN_MAIN)
+            if is_saved and self.together.is_run_by_all(statement):
                 self._wait(changes, statement)
                 is_left = isinstance(statement, ast.Return)
                 if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
@@ -304,10 +303,7 @@ class Output(Side):
         """Lets the main process alone write before the training, and tells of files that every process would write."""
         for call in self.module.calls("torch.save"):
             if self._is_early(call, changes, access):
-                changes.converted(
-                    RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
-                )
-                changes.replace(call.func, "accelerator.save")
+                save_in_main(changes, self.module, call, SAVE, IN_MAIN)
         for call in self.training.method_calls("save_pretrained"):
             if self._is_early(call, changes, access) and not self._read_back(call):
                 self._save_pretrained(changes, call)

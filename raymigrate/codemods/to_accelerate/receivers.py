@@ -1,13 +1,14 @@
 """Objects and exporters that get the model: an `EarlyStopping` that saves it, a `Saver`, `torch.onnx.export()`."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.output import OF_WRAPPED
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
+from raymigrate.codemods.to_accelerate.saves import save_in_main
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.callees import callees
@@ -17,8 +18,9 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import called_name, method_of, methods_of_object
+from raymigrate.facts.values.partials import PARTIAL
 
-Method = tuple[Module, ast.FunctionDef]
+Method = tuple[Module, ast.FunctionDef | ast.Lambda]
 SAVE = "accelerate.utils.save"  # as accelerator.save(), where no Accelerator is at hand
 IN_METHOD = "if accelerate.PartialState().is_main_process"
 MOVING = ("os.rename", "os.replace", "os.remove", "os.unlink", "shutil.move", "shutil.copy", "shutil.copyfile")
@@ -69,10 +71,11 @@ class Receivers(Side):
 
     def _hand(self, changes: Changes, call: ast.Call, model: ast.Name) -> None:
         """Hands an object the model without its wrapper, where it reaches into it and works out no gradients."""
+        filled = _filled(self.module, call)
         uses = [
             (module, use)
             for module, method in self._methods(call)
-            for use in _uses(module, method, parameter_for(method, call, model, _is_bound(module, method)))
+            for use in _uses(module, method, parameter_for(method, call, model, filled + _is_bound(module, method)))
         ]
         if not any(_is_reached(module, use) for module, use in uses):
             return
@@ -87,7 +90,7 @@ class Receivers(Side):
             return
         changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
 
-    def _methods(self, call: ast.Call) -> list[Method]:
+    def _methods(self, call: ast.Call) -> Sequence[Method]:
         """The methods that a call of a class, of an object or of its method runs, in other files too."""
         definition, module = self.module.definition(call.func), self.module
         if not isinstance(definition, ast.ClassDef) and (found := self.module.elsewhere(call.func)) is not None:
@@ -102,7 +105,7 @@ class Receivers(Side):
         return objects or [
             (callee.module, callee.function)
             for callee in callees(self.module, call.func)
-            if isinstance(callee.function, ast.FunctionDef) and _is_given_back(callee.module, callee.function)
+            if isinstance(callee.function, (ast.FunctionDef, ast.Lambda)) and _is_made(callee.module, callee.function)
         ]
 
     def _save(self, changes: Changes, access: Access) -> None:
@@ -110,10 +113,8 @@ class Receivers(Side):
         saves = list(self.module.calls("torch.save"))
         for call in saves:
             if self._is_in_method(call, access) and self._is_run_by_all(changes, call):
-                message = f"torch.save() becomes {SAVE}(), which the main process alone does."
-                changes.converted(RM857, call, message)
-                changes.replace(call.func, SAVE)
-                changes.edits.append(lambda: changes.context.plan.need_import("accelerate"))
+                if save_in_main(changes, self.module, call, SAVE, f"{IN_METHOD}:"):
+                    changes.edits.append(lambda: changes.context.plan.need_import("accelerate"))
         for call in self.module.calls(*MOVING):
             saved = any(self.module.function(save) is self.module.function(call) for save in saves)
             in_method = self._is_in_method(call, access)
@@ -144,7 +145,7 @@ class Receivers(Side):
         function = self.module.function(node)
         if function is None or access.home.is_in_class(node) or access.order.holds(node):
             return False
-        return isinstance(self.module.parent_of[function], ast.ClassDef) or _is_given_back(self.module, function)
+        return isinstance(self.module.parent_of[function], ast.ClassDef) or _is_made(self.module, function)
 
     def _tell_of_other_files(self, changes: Changes, access: Access) -> None:
         """Tells of functions and classes of other files that save: every process would."""
@@ -195,18 +196,25 @@ class Receivers(Side):
                 yield call
 
 
-def _is_given_back(module: Module, function: ast.AST) -> bool:
-    """Whether a function is what another one makes and returns: `save` of `save = make_saver(path)`."""
-    uses = module.uses_of(function) if module.function(function) is not None else []
-    return any(isinstance(module.parent_of[use], ast.Return) for use in uses)
+def _is_made(module: Module, function: ast.AST) -> bool:
+    """Whether another function makes this one, and may give it back: `save` of `save, load = make_savers(path)`."""
+    return module.function(function) is not None
 
 
-def _is_bound(module: Module, function: ast.FunctionDef) -> bool:
+def _filled(module: Module, call: ast.Call) -> int:
+    """How many arguments by position what is called has from functools.partial."""
+    made = [source.node for source in module.origins(call.func) if called_name(source.module, source.node) == PARTIAL]
+    return max((len(partial.args) - 1 for partial in made if isinstance(partial, ast.Call)), default=0)
+
+
+def _is_bound(module: Module, function: ast.FunctionDef | ast.Lambda) -> bool:
     """Whether a function gets its object in front of what it is called with."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
     return isinstance(module.parent_of[function], ast.ClassDef) and not is_static(function)
 
 
-def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast.expr]:
+def _uses(module: Module, function: ast.FunctionDef | ast.Lambda, parameter: str) -> list[ast.expr]:
     """Where a class uses what one of its methods gets: in that, in others that it hands it to, as an attribute."""
     owner = module.parent_of[function]
     found: dict[ast.expr, None] = {}

@@ -237,7 +237,8 @@ class _Paths:
 
     def _is_literal(self, path: ast.expr) -> bool:
         """Whether a path begins with a literal, which shows whether it is relative."""
-        return isinstance(self._source(path), ast.Constant)
+        source = self._source(path)
+        return isinstance(source, ast.Constant) and isinstance(source.value, str)  # a name may stand for None
 
     def _is_half_known(self, path: ast.expr) -> bool:
         """Whether a path begins with a constant that is a name of something else too, and ends with what is not seen.

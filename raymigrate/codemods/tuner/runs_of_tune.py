@@ -17,6 +17,7 @@ from raymigrate.facts.ray_tune.tuners import config_names, made, only_use
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
 from raymigrate.facts.values.keys import unpacked_value
+from raymigrate.facts.values.partials import PARTIAL, function_of
 
 RUNS = ("ray.tune.run", "ray.tune.tune.run", "ray.tune.Experiment", "ray.tune.experiment.Experiment")
 ARGUMENT = "checkpoint_config"
@@ -43,6 +44,7 @@ def checkpoints_of_runs(context: Context) -> None:
 def _runs(module: Module) -> Iterator[ast.Call]:
     """The calls that give their `checkpoint_config=` to Tune."""
     yield from module.calls(*RUNS)
+    yield from (call for call in module.calls(PARTIAL) if module.qualified(function_of(module, call)) in RUNS)
     yield from (search.call for search in searches(module))
 
 

@@ -156,14 +156,22 @@ class Search:
         own = self._in_heads(parent)
         if own:  # the target of the loop, the name of the handler, the parameter of the function
             return found + own, True
-        if isinstance(parent, (ast.If, ast.While)):
-            tested = self._inside([parent.test])  # by a walrus
-            if any(map(self._is_sure, tested)):
-                return found + tested, True
-            found += tested
-        if isinstance(parent, LOOPS):
+        if isinstance(parent, (ast.For, ast.AsyncFor)):
             found += self._inside(parent.body)  # of the turn before
-        return found, False
+        asked = self._asked_before(parent)
+        if any(map(self._is_sure, asked)):
+            return found + asked, True
+        if isinstance(parent, ast.While):
+            found += self._inside(parent.body)
+        return found + asked, False
+
+    def _asked_before(self, parent: ast.AST) -> list[Binding]:
+        """Bindings by `:=` in what a compound statement asks for before its body is run."""
+        if isinstance(parent, (ast.If, ast.While)):
+            return self._inside([parent.test])
+        if isinstance(parent, (ast.For, ast.AsyncFor)):
+            return self._inside([parent.iter])
+        return self._inside([parent.guard]) if isinstance(parent, ast.match_case) and parent.guard is not None else []
 
     def _in_try(self, parent: ast.Try, block: list[ast.stmt]) -> tuple[list[Binding], bool]:
         """Bindings that `else` and `finally` see of the statement that they belong to."""
