@@ -94,6 +94,19 @@ def test_a_call_in_braces_stays_on_its_line() -> None:
     assert rewrite(module, plan) == f"x = f\"{{g({long}, old, new='{longer}')}}\"\n"
 
 
+def test_no_line_ends_in_braces_where_a_statement_gets_too_long_in_a_function() -> None:
+    name = f"""name = f"{"a" * 46}{{sys.argv[0].replace('/', '-')}}{{sys.argv[1].replace('/', '-')}}"\n"""
+    assert 117 <= len(name) <= 121  # fits as it stands, and not where it moves to
+    text = f"""import sys
+from transformers import AutoModel, Trainer, TrainingArguments
+
+{name}trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments(name))
+trainer.train()
+"""
+    outcome = converted(text, to_ray=True, workers=2)
+    assert f"    {name}" in outcome.text
+
+
 HEAD = """
 import os
 import ray

@@ -178,6 +178,10 @@ class _LayOut(cst.CSTTransformer):
     def visit_Call(self, node: cst.Call) -> bool:
         return False
 
+    def visit_FormattedString(self, node: cst.FormattedString) -> bool:
+        """Before Python 3.12 no line ends in the braces of an f-string of one line."""
+        return False
+
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         return one_per_line_if_long(updated_node, longest=self.longest)
 

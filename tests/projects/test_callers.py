@@ -7,10 +7,12 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.facts.projects import callers
+from raymigrate.facts.projects.callers import handed_to
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import Uses, uses_of
 from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.syntax.module import Module
 from tests.projects.files import codes, convert, write
 
 HELPER = """
@@ -91,6 +93,14 @@ def test_a_class_that_a_tune_function_makes_reports_to_tune(tmp_path: Path) -> N
 def test_what_a_training_function_calls_reports_to_train(tmp_path: Path) -> None:
     after = helper(tmp_path, main=TRAINED.format(imports=IMPORTS, call=CALL))
     assert "ray.train.report(metrics)" in after
+
+
+@pytest.mark.parametrize("again", ["step = step", "step = step.remote", "other = step\nstep = other"])
+def test_a_name_that_stands_for_itself_leads_to_the_trainer_all_the_same(again: str) -> None:
+    named = f"step = loop\n{again}\nTorchTrainer(step"
+    module = Module(TRAINED.format(imports=IMPORTS, call=CALL).replace("TorchTrainer(loop", named))
+    read = next(node for node in module.of_type(ast.Name) if node.id == "loop")
+    assert handed_to(module, read) is Place.WORKER
 
 
 def test_what_both_call_is_left_and_told(tmp_path: Path) -> None:

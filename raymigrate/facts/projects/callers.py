@@ -120,25 +120,38 @@ def _owner(module: Module, node: ast.AST) -> Definition | None:
 
 def handed_to(module: Module, read: ast.expr) -> Place | None:
     """Where a function runs that an expression, or a method of it, hands to a Tuner or a trainer; None if neither."""
+    seen, waiting, found = {read}, [read], set[Place]()
+    while waiting:
+        taken = _taken_by(module, waiting.pop())
+        if isinstance(taken, Place):
+            found.add(taken)
+            continue
+        new = [use for use in taken if use not in seen]  # a name may stand for itself: step = jit(step)
+        seen.update(new)
+        waiting += new
+    return _joined(found) if found else None
+
+
+def _taken_by(module: Module, read: ast.expr) -> Place | list[ast.expr]:
+    """Where the function of an expression runs by what takes it; else the expressions that have it from there."""
     parent = module.parent_of[read]
     while isinstance(parent, ast.Attribute):
         read, parent = parent, module.parent_of[parent]
     name = parent.arg if isinstance(parent, ast.keyword) else None
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if isinstance(target := only_target(call), ast.Name):
-        found = {place for use in module.uses_of(target) if (place := handed_to(module, use)) is not None}
-        return _joined(found) if found else None
+        return list(module.uses_of(target))
     if not isinstance(call, ast.Call) or call.func is read:
-        return None
+        return []
     callee = called_name(module, call)
     first = name is None and call.args[:1] == [read]
     if callee in WRAPPERS and (first or name in TRAINABLE):
-        return handed_to(module, call)
+        return [call]
     if callee in TAKE_TRAINABLES and (first or name in TRAINABLE):
         return Place.TRIAL
     if callee.startswith("ray.train.") and callee.endswith("Trainer") and (first or name in TRAINING_FUNCTION):
         return Place.WORKER
-    return None
+    return []
 
 
 def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) -> bool:
