@@ -311,3 +311,42 @@ def test_a_model_that_another_file_reaches_into_is_told_of_once(
     _, messages = project(tmp_path, *options, main=script, helper=helper)
     told = [message for message in messages if "wrapped in DistributedDataParallel" in message]
     assert [message.partition(" ")[0] for message in told] == [code]
+
+
+INNER = "`net.module`, which a model that accelerate prepared has under several processes alone"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "torch.save(net.module.state_dict(), 'm.pt')",
+        "inner = net.module\n    return inner.state_dict()",
+        "with torch.no_grad():\n        net.module.show()",  # given the model itself, this would raise an AttributeError
+    ],
+)
+def test_a_helper_of_another_file_that_needs_the_wrapper_is_told(body: str, tmp_path: Path) -> None:
+    helper = f"import torch\ndef keep(net, epoch):\n    {body}\n"
+    after, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model, 1)\n", helper=helper)
+    assert "keep(model, 1)" in after["main"]
+    assert len([message for message in messages if INNER in message]) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "inner = net.module if hasattr(net, 'module') else net\n    inner.state_dict()",
+        "if isinstance(net, torch.nn.parallel.DistributedDataParallel):\n        net = net.module\n    net.state_dict()",
+        "if hasattr(net, 'module'):\n        net.module.state_dict()\n    else:\n        net.state_dict()",
+    ],
+)
+def test_a_helper_of_another_file_that_asks_for_the_wrapper_takes_both(body: str, tmp_path: Path) -> None:
+    helper = f"import torch\ndef keep(net, epoch):\n    {body}\n"
+    after, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model, 1)\n", helper=helper)
+    assert "keep(model, 1)" in after["main"]
+    assert not [message for message in messages if "DistributedDataParallel" in message or INNER in message]
+
+
+def test_a_helper_that_asks_for_the_wrapper_and_reads_more_whatever_it_got(tmp_path: Path) -> None:
+    helper = "def keep(net):\n    if hasattr(net, 'module'):\n        print(net.module)\n    net.load_state_dict({})\n"
+    _, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model)\n", helper=helper)
+    assert len([message for message in messages if "wrapped in DistributedDataParallel" in message]) == 1

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.log_lines import prints
 from raymigrate.codemods.to_accelerate.plain_files import PlainFiles
 from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.reached import INNER, OF_WRAPPED, reached
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.together import Together
@@ -21,8 +22,6 @@ from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import all_arguments, argument, called_name, is_method_call, methods, methods_of_object
 
-# What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
-OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
 # What gives names too, which begin with "module." on the wrapper: `if name.startswith("encoder.")` holds for none.
 NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
@@ -117,7 +116,18 @@ class Output(Side):
         if definition is None or function is None:
             self._tell_of_unseen(changes, call, model)
             return
-        if not reaches_into(function, parameter_for(function, call, value)):
+        parameter = parameter_for(function, call, value)
+        attributes = reached(function, parameter)
+        if not attributes:
+            return
+        if INNER in attributes:
+            changes.manual(
+                RM858,
+                call,
+                f"{definition.name}(), in {definition.module.path}, reads `{parameter}.{INNER}`, which a model"
+                " that accelerate prepared has under several processes alone: in one this raises an AttributeError.",
+                f"Write `{parameter}` there, and give it accelerator.unwrap_model({model.id}) here.",
+            )
             return
         if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -365,14 +375,3 @@ class Output(Side):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):
                 continue
-
-
-def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:
-    """Whether a function uses attributes of a model that its wrapper for several processes does not have."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == parameter
-        and node.attr not in OF_WRAPPED
-        for node in ast.walk(function)
-    )
