@@ -88,8 +88,10 @@ class Devices(Side):
         return not self.module.uses_of(functions[-1]) and self.training.training_functions.isdisjoint(functions)
 
     def _makes_device(self, value: ast.expr, numbered: bool = False) -> bool:
-        if isinstance(value, ast.IfExp):
-            return self._makes_device(value.body) and self._makes_device(value.orelse)
+        if isinstance(value, (ast.BoolOp, ast.IfExp)):
+            choices = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
+            made = [choice for choice in choices if self._makes_device(choice)]
+            return bool(made) and all(choice in made or self._is_asked_for(choice) for choice in choices)
         if isinstance(value, ast.Constant):
             if isinstance(value.value, str):
                 return value.value.partition(":")[0] in NAMES
@@ -111,6 +113,14 @@ class Devices(Side):
 
         ends = returned_values(self.module, function)
         return bool(ends) and all(end is not None and self._makes_device(self.module.value(end)) for end in ends)
+
+    def _is_asked_for(self, node: ast.expr) -> bool:
+        """Whether a device comes from whoever calls or starts this: `device` of `device or torch.device("cuda")`."""
+        if isinstance(node, ast.Attribute):
+            return node.attr == "device"
+        homes = self.variables.of(node) if isinstance(node, ast.Name) and node.id == "device" else frozenset()
+        bound = [binding for home in homes for binding in self.variables.bindings(home)]
+        return bool(bound) and all(isinstance(binding, ast.arg) for binding in bound)
 
     def is_device(self, node: ast.expr | None) -> bool:
         """Whether an expression says where something shall be."""
@@ -381,6 +391,6 @@ class Devices(Side):
         return variable if variable in self.held else None
 
     def _is_chosen(self, value: ast.expr) -> bool:
-        """Whether a user chooses the device, on the command line or in settings."""
-        names = [part for part in ast.walk(value) if isinstance(part, ast.Attribute)]
-        return any(self.module.qualified(name) is None and name.attr == "device" for name in names)
+        """Whether a user chooses the device, on the command line, in settings or by an argument."""
+        names = [part for part in ast.walk(value) if isinstance(part, (ast.Attribute, ast.Name))]
+        return any(self.module.qualified(name) is None and self._is_asked_for(name) for name in names)
