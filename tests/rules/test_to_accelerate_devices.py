@@ -274,11 +274,15 @@ Work(model, loader, optimizer).train()
         "self.device = device if device is not None else torch.device('cuda')",
         "self.device = torch.device('cuda' if torch.cuda.is_available() else 'cpu') if device is None else device",
         "self.device = device or ('cuda' if torch.cuda.is_available() else 'cpu')",
+        "device = torch.device(device or 'cuda')\n        self.device = device",
+        "if device is None:\n            device = torch.device('cuda')\n        self.device = device",
+        "if not device:\n            device = 'cuda'\n        self.device = torch.device(device)",
     ],
 )
 def test_a_device_that_a_caller_may_give_is_that_of_the_accelerator(choice: str) -> None:
     outcome = accelerated(TRAINER.replace("CHOICE", choice), head="")
-    assert ".to(" not in outcome.text
+    assert "cuda" not in outcome.text and "device is None" not in outcome.text
+    assert "device = self.accelerator.device" in outcome.text or ".to(" not in outcome.text
     assert len([message for message in outcome.messages if "chooses the device" in message]) == 1
 
 

@@ -381,3 +381,17 @@ def test_a_process_group_on_cpus_that_another_file_makes(
     script = f"{start}\n{HEAD.replace(DEVICE, made)}{LOOP}"
     _, messages = project(tmp_path, main=script, places=SETUP.format(backend=backend, device=device))
     assert len([message for message in messages if NO_GROUP in message]) == told
+
+
+def test_a_process_group_on_cpus_that_a_class_of_another_file_makes(tmp_path: Path) -> None:
+    made = "import torch.distributed as d\nclass Env:\n    def __init__(self):\n        d.init_process_group('gloo')\n"
+    script = f"from places import Env\n{HEAD.replace(DEVICE, f'env = Env(){chr(10)}{DEVICE}')}{LOOP}"
+    _, messages = project(tmp_path, main=script, places=made)
+    assert len([message for message in messages if NO_GROUP in message]) == 1
+
+
+def test_a_helper_that_needs_the_wrapper_before_the_model_is_prepared(tmp_path: Path) -> None:
+    wrapped = "model = torch.nn.parallel.DistributedDataParallel(model)\nkeep(model)\n"
+    helper = "def keep(net):\n    print(net.module)\n"
+    _, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{wrapped}{LOOP}", helper=helper)
+    assert len([message for message in messages if INNER in message]) == 1

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import Source, argument, called_name, is_call_by_name, is_method_call, last_name
@@ -87,13 +88,13 @@ class Cpu(Side):
     @cached_property
     def _made_elsewhere(self) -> list[tuple[Module, ast.Call]]:
         """The process groups that functions of other files make, which this one calls: `device = setup()`."""
-        called = [self.module.elsewhere(call.func) for call in self.module.of_type(ast.Call)]
-        found = {each.function: each.module for each in called if each is not None and each.function is not None}
+        calls = self.module.of_type(ast.Call) if self.module.names_of_files else []
+        found = {function: home for call in calls for home, function in functions_elsewhere(self.module, call)}
         return [
-            (module, call)
-            for function, module in found.items()
-            for call in module.calls(GROUP)
-            if function in module.ancestors(call)
+            (home, call)
+            for function, home in found.items()
+            for call in home.calls(GROUP)
+            if function in home.ancestors(call)
         ]
 
     def _tell_of_groups(self, changes: Changes, loop: ast.AST) -> None:

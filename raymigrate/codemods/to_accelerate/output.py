@@ -91,9 +91,8 @@ class Output(Side):
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
         for read in self.module.of_type(ast.Name):
-            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.order.holds(read):
-                if not changes.is_gone(read):
-                    self._hand_to_other_file(changes, read)
+            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and not changes.is_gone(read):
+                self._hand_to_other_file(changes, read, access.order.holds(read))
 
     def _gives_no_names(self, node: ast.Attribute) -> bool:
         """Whether nobody reads the names that come with the parts of a model: `for _, p in net.named_parameters()`."""
@@ -102,23 +101,24 @@ class Output(Side):
         first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
         return node.attr in NAMED and isinstance(first, ast.Name) and not self.module.uses_of(first)
 
-    def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
+    def _hand_to_other_file(self, changes: Changes, model: ast.Name, is_prepared: bool) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
         value = self._given_on(model)
         call = self.module.taking(value)
         if call is None:
             return
-        if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
+        if is_prepared and PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
             return
         definition = self.module.elsewhere(call.func)
         function = definition.function if definition is not None else None
         if definition is None or function is None:
-            self._tell_of_unseen(changes, call, model)
+            if is_prepared:
+                self._tell_of_unseen(changes, call, model)
             return
         parameter = parameter_for(function, call, value)
         attributes = reached(function, parameter)
-        if not attributes:
+        if not (is_prepared and attributes) and INNER not in attributes:
             return
         if INNER in attributes:
             changes.manual(
