@@ -246,3 +246,55 @@ def test_what_a_function_does_besides_giving_a_device_is_done_where_it_is_called
     assert (".to(place())" in text) is stays
     assert ("    return accelerator.device\n" in text) is stays
     assert "accelerator.backward(loss)" in text
+
+
+TRAINER = f"""{HEAD.replace(FIRST, "").replace(".to(device)", "")}
+class Work:
+    def __init__(self, model, loader, optimizer, device=None):
+        CHOICE
+        self.model = model.to(self.device)
+        self.loader, self.optimizer = loader, optimizer
+
+    def train(self):
+        for x, y in self.loader:
+            x, y = x.to(self.device), y.to(self.device)
+            loss = F.cross_entropy(self.model(x), y)
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+Work(model, loader, optimizer).train()
+"""
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "self.device = device or torch.device('cuda' if torch.cuda.is_available() else 'cpu')",
+        "self.device = device if device is not None else torch.device('cuda')",
+        "self.device = torch.device('cuda' if torch.cuda.is_available() else 'cpu') if device is None else device",
+        "self.device = device or ('cuda' if torch.cuda.is_available() else 'cpu')",
+        "device = torch.device(device or 'cuda')\n        self.device = device",
+        "if device is None:\n            device = torch.device('cuda')\n        self.device = device",
+        "if not device:\n            device = 'cuda'\n        self.device = torch.device(device)",
+    ],
+)
+def test_a_device_that_a_caller_may_give_is_that_of_the_accelerator(choice: str) -> None:
+    outcome = accelerated(TRAINER.replace("CHOICE", choice), head="")
+    assert "cuda" not in outcome.text and "device is None" not in outcome.text
+    assert "device = self.accelerator.device" in outcome.text or ".to(" not in outcome.text
+    assert len([message for message in outcome.messages if "chooses the device" in message]) == 1
+
+
+@pytest.mark.parametrize(
+    "choice", ["device = args.device or 'cuda'\n", "device = args.device if args.device else torch.device('cuda')\n"]
+)
+def test_an_option_with_another_device_for_its_absence(choice: str) -> None:
+    outcome = accelerated(LOOP, head=HEAD.replace(FIRST, f"{OPTION}{choice}"))
+    assert "device = " not in outcome.text
+    assert len([message for message in outcome.messages if "chooses the device" in message]) == 1
+
+
+def test_something_else_in_the_place_of_a_device_is_none() -> None:
+    outcome = accelerated("print(where)\n", LOOP, head=HEAD.replace(FIRST, f"{FIRST}where = device_map or 'cuda'\n"))
+    assert "where = device_map or 'cuda'" in outcome.text

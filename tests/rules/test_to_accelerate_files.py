@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from raymigrate.cli import main
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 ENGINE = """import torch
 
 
@@ -311,3 +312,86 @@ def test_a_model_that_another_file_reaches_into_is_told_of_once(
     _, messages = project(tmp_path, *options, main=script, helper=helper)
     told = [message for message in messages if "wrapped in DistributedDataParallel" in message]
     assert [message.partition(" ")[0] for message in told] == [code]
+
+
+INNER = "`net.module`, which a model that accelerate prepared has under several processes alone"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "torch.save(net.module.state_dict(), 'm.pt')",
+        "inner = net.module\n    return inner.state_dict()",
+        "with torch.no_grad():\n        net.module.show()",  # the model itself has no `module`
+    ],
+)
+def test_a_helper_of_another_file_that_needs_the_wrapper_is_told(body: str, tmp_path: Path) -> None:
+    helper = f"import torch\ndef keep(net, epoch):\n    {body}\n"
+    after, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model, 1)\n", helper=helper)
+    assert "keep(model, 1)" in after["main"]
+    assert len([message for message in messages if INNER in message]) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "inner = net.module if hasattr(net, 'module') else net\n    inner.state_dict()",
+        "if isinstance(net, torch.nn.DataParallel):\n        net = net.module\n    net.state_dict()",
+        "if hasattr(net, 'module'):\n        net.module.state_dict()\n    else:\n        net.state_dict()",
+    ],
+)
+def test_a_helper_of_another_file_that_asks_for_the_wrapper_takes_both(body: str, tmp_path: Path) -> None:
+    helper = f"import torch\ndef keep(net, epoch):\n    {body}\n"
+    after, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model, 1)\n", helper=helper)
+    assert "keep(model, 1)" in after["main"]
+    assert not [message for message in messages if "DistributedDataParallel" in message or INNER in message]
+
+
+def test_a_helper_that_asks_for_the_wrapper_and_reads_more_whatever_it_got(tmp_path: Path) -> None:
+    helper = "def keep(net):\n    if hasattr(net, 'module'):\n        print(net.module)\n    net.load_state_dict({})\n"
+    _, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{LOOP}keep(model)\n", helper=helper)
+    assert len([message for message in messages if "wrapped in DistributedDataParallel" in message]) == 1
+
+
+SETUP = """import os
+import torch
+import torch.distributed as dist
+
+
+def setup():
+    dist.init_process_group(backend={backend})
+    return torch.device({device})
+"""
+NO_GROUP = "would no longer be a group"
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "told"),
+    [
+        ("'nccl' if torch.cuda.is_available() else 'gloo'", "'cuda' if torch.cuda.is_available() else 'cpu'", 1),
+        ("os.environ.get('BACKEND', 'gloo')", "'cpu' if os.environ.get('CPU') else 'cuda'", 1),
+        ("'nccl'", "'cuda'", 0),
+    ],
+)
+@pytest.mark.parametrize("start", ["from places import setup", "import places"])
+def test_a_process_group_on_cpus_that_another_file_makes(
+    start: str, backend: str, device: str, told: int, tmp_path: Path
+) -> None:
+    made = "device = setup()" if start.startswith("from") else "device = places.setup()"
+    script = f"{start}\n{HEAD.replace(DEVICE, made)}{LOOP}"
+    _, messages = project(tmp_path, main=script, places=SETUP.format(backend=backend, device=device))
+    assert len([message for message in messages if NO_GROUP in message]) == told
+
+
+def test_a_process_group_on_cpus_that_a_class_of_another_file_makes(tmp_path: Path) -> None:
+    made = "import torch.distributed as d\nclass Env:\n    def __init__(self):\n        d.init_process_group('gloo')\n"
+    script = f"from places import Env\n{HEAD.replace(DEVICE, f'env = Env(){chr(10)}{DEVICE}')}{LOOP}"
+    _, messages = project(tmp_path, main=script, places=made)
+    assert len([message for message in messages if NO_GROUP in message]) == 1
+
+
+def test_a_helper_that_needs_the_wrapper_before_the_model_is_prepared(tmp_path: Path) -> None:
+    wrapped = "model = torch.nn.parallel.DistributedDataParallel(model)\nkeep(model)\n"
+    helper = "def keep(net):\n    print(net.module)\n"
+    _, messages = project(tmp_path, main=f"from helper import keep\n{HEAD}{wrapped}{LOOP}", helper=helper)
+    assert len([message for message in messages if INNER in message]) == 1

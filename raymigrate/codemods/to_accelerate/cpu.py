@@ -11,6 +11,8 @@ from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.projects.callees import functions_elsewhere
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import Source, argument, called_name, is_call_by_name, is_method_call, last_name
 
@@ -78,13 +80,28 @@ class Cpu(Side):
     @cached_property
     def _backends(self) -> list[str]:
         """The backends of the process groups that a script makes, as far as they are known; "" of one that is not."""
-        given = [argument(call, 0, "backend") for call in self.module.calls(GROUP)]
-        values = [self.module.constant(backend) for backend in given]
+        own = [(self.module, call) for call in self.module.calls(GROUP)]
+        given = [(module, argument(call, 0, "backend")) for module, call in own + self._made_elsewhere]
+        values = [module.constant(backend) for module, backend in given]
         return [value.lower() if isinstance(value, str) else "" for value in values]
+
+    @cached_property
+    def _made_elsewhere(self) -> list[tuple[Module, ast.Call]]:
+        """The process groups that functions of other files make, which this one calls: `device = setup()`."""
+        calls = self.module.of_type(ast.Call) if self.module.names_of_files else []
+        found = {function: home for call in calls for home, function in functions_elsewhere(self.module, call)}
+        return [
+            (home, call)
+            for function, home in found.items()
+            for call in home.calls(GROUP)
+            if function in home.ancestors(call)
+        ]
 
     def _tell_of_groups(self, changes: Changes, loop: ast.AST) -> None:
         """Tells that processes which trained together on CPUs too would not do so any more."""
-        texts = {node.value for node in self.module.of_type(ast.Constant) if isinstance(node.value, str)}
+        makers = {self.module, *(module for module, _ in self._made_elsewhere)}
+        constants = [node for module in makers for node in module.of_type(ast.Constant)]
+        texts = {node.value for node in constants if isinstance(node.value, str)}
         knows_cpus = any(text == CPU or "gloo" in text for text in texts)
         is_nccl = all(backend == "nccl" for backend in self._backends)
         if is_nccl or not knows_cpus or any(map(self._needs_gpu, self.devices.moves())):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.device_branches import take_together
 from raymigrate.codemods.to_accelerate.lasting import does_more
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.order import Order
@@ -24,7 +25,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name, returned_values
-from raymigrate.facts.syntax.nodes import is_assignment, only_target, targets_of
+from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument, keyword_named, named_arguments
@@ -44,6 +45,8 @@ PARAMETERS = frozenset({"weight", "bias"})
 OF_MODULE = frozenset({"next(self.parameters())", "next(self.buffers())"})
 # Names that people give to devices.
 CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank", "local_rank", "cuda_device"})
+
+GIVEN = "device"  # what a caller, or who starts the script, chooses; `gpu` and `rank` may be numbers
 
 
 def is_called_device(name: str) -> bool:
@@ -73,7 +76,10 @@ class Devices(Side):
             if self._is_apart(scope):
                 continue
             for name, bindings in scope.bindings.items():
-                values = [self.module.assigned(binding.node) for binding in bindings]
+                given = [binding.node for binding in bindings if isinstance(binding.node, ast.arg)]
+                if given and name != GIVEN:
+                    continue
+                values = [self.module.assigned(binding.node) for binding in bindings if binding.node not in given]
                 numbered = is_called_device(name)
                 if values and all(value is not None and self._makes_device(value, numbered) for value in values):
                     found.add(Variable(scope, name))
@@ -88,8 +94,10 @@ class Devices(Side):
         return not self.module.uses_of(functions[-1]) and self.training.training_functions.isdisjoint(functions)
 
     def _makes_device(self, value: ast.expr, numbered: bool = False) -> bool:
-        if isinstance(value, ast.IfExp):
-            return self._makes_device(value.body) and self._makes_device(value.orelse)
+        if isinstance(value, (ast.BoolOp, ast.IfExp)):
+            choices = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
+            made = [choice for choice in choices if self._makes_device(choice)]
+            return bool(made) and all(choice in made or self._is_asked_for(choice) for choice in choices)
         if isinstance(value, ast.Constant):
             if isinstance(value.value, str):
                 return value.value.partition(":")[0] in NAMES
@@ -111,6 +119,14 @@ class Devices(Side):
 
         ends = returned_values(self.module, function)
         return bool(ends) and all(end is not None and self._makes_device(self.module.value(end)) for end in ends)
+
+    def _is_asked_for(self, node: ast.expr) -> bool:
+        """Whether a device comes from whoever calls or starts this: `device` of `device or torch.device("cuda")`."""
+        if isinstance(node, ast.Attribute):
+            return node.attr == GIVEN
+        homes = self.variables.of(node) if isinstance(node, ast.Name) and node.id == GIVEN else frozenset()
+        bound = [binding for home in homes for binding in self.variables.bindings(home)]
+        return any(isinstance(binding, ast.arg) for binding in bound)
 
     def is_device(self, node: ast.expr | None) -> bool:
         """Whether an expression says where something shall be."""
@@ -336,8 +352,8 @@ class Devices(Side):
                 if self._stays_called(changes, value):
                     continue
                 changes.replace(value, DEVICE)
-                self._take_branches_together(changes, statement)
-                if not self.tells_of_choice and self._is_chosen(value):
+                take_together(changes, statement, self.variables, self.held)
+                if not self.tells_of_choice and (self._is_chosen(value) or self._is_parameter(variable)):
                     changes.note(
                         RM858,
                         statement,
@@ -355,32 +371,10 @@ class Devices(Side):
                 changes.replace(end, DEVICE)
         return True
 
-    def _take_branches_together(self, changes: Changes, statement: ast.stmt) -> None:
-        """Leaves one of the branches that only choose the device."""
-        branch = self.module.parent_of[statement]
-        if not isinstance(branch, ast.If) or changes.is_gone(branch) or branch.body != [statement]:
-            return
-        while isinstance(outer := self.module.parent_of[branch], ast.If) and outer.orelse == [branch]:
-            branch = outer
-        if self._only_chooses(branch):
-            changes.instead(branch, branch.body)
-
-    def _only_chooses(self, branch: ast.If) -> bool:
-        """Whether each branch does nothing but give the same device its name."""
-        blocks = [branch.body]
-        while len(branch.orelse) == 1 and isinstance(inner := branch.orelse[0], ast.If):
-            branch = inner
-            blocks.append(branch.body)
-        chosen = {self._chosen_by(block) for block in (*blocks, branch.orelse)}
-        return len(chosen) == 1 and None not in chosen
-
-    def _chosen_by(self, block: list[ast.stmt]) -> Variable | None:
-        """The device that a block gives its name and does nothing else."""
-        target = only_target(block[0]) if len(block) == 1 else None
-        variable = self.variables.spelled(target) if target is not None else None
-        return variable if variable in self.held else None
+    def _is_parameter(self, variable: Variable) -> bool:
+        return any(isinstance(binding, ast.arg) for binding in self.variables.bindings(variable))
 
     def _is_chosen(self, value: ast.expr) -> bool:
-        """Whether a user chooses the device, on the command line or in settings."""
-        names = [part for part in ast.walk(value) if isinstance(part, ast.Attribute)]
-        return any(self.module.qualified(name) is None and name.attr == "device" for name in names)
+        """Whether a user chooses the device, on the command line, in settings or by an argument."""
+        names = [part for part in ast.walk(value) if isinstance(part, (ast.Attribute, ast.Name))]
+        return any(self.module.qualified(name) is None and self._is_asked_for(name) for name in names)

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.log_lines import prints
 from raymigrate.codemods.to_accelerate.plain_files import PlainFiles
 from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.reached import INNER, OF_WRAPPED, reached
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.saves import save_in_main
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -22,8 +23,6 @@ from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import all_arguments, argument, called_name, is_method_call, methods, methods_of_object
 
-# What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
-OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
 # What gives names too, which begin with "module." on the wrapper: `if name.startswith("encoder.")` holds for none.
 NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
@@ -94,9 +93,8 @@ class Output(Side):
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
         for read in self.module.of_type(ast.Name):
-            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.order.holds(read):
-                if not changes.is_gone(read):
-                    self._hand_to_other_file(changes, read)
+            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and not changes.is_gone(read):
+                self._hand_to_other_file(changes, read, access.order.holds(read))
 
     def _gives_no_names(self, node: ast.Attribute) -> bool:
         """Whether nobody reads the names that come with the parts of a model: `for _, p in net.named_parameters()`."""
@@ -105,21 +103,33 @@ class Output(Side):
         first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
         return node.attr in NAMED and isinstance(first, ast.Name) and not self.module.uses_of(first)
 
-    def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
+    def _hand_to_other_file(self, changes: Changes, model: ast.Name, is_prepared: bool) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
         value = self._given_on(model)
         call = self.module.taking(value)
         if call is None:
             return
-        if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
+        if is_prepared and PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
             return
         definition = self.module.elsewhere(call.func)
         function = definition.function if definition is not None else None
         if definition is None or function is None:
-            self._tell_of_unseen(changes, call, model)
+            if is_prepared:
+                self._tell_of_unseen(changes, call, model)
             return
-        if not reaches_into(function, parameter_for(function, call, value)):
+        parameter = parameter_for(function, call, value)
+        attributes = reached(function, parameter)
+        if not (is_prepared and attributes) and INNER not in attributes:
+            return
+        if INNER in attributes:
+            changes.manual(
+                RM858,
+                call,
+                f"{definition.name}(), in {definition.module.path}, reads `{parameter}.{INNER}`, which a model"
+                " that accelerate prepared has under several processes alone: in one this raises an AttributeError.",
+                f"Write `{parameter}` there, and give it accelerator.unwrap_model({model.id}) here.",
+            )
             return
         if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -361,14 +371,3 @@ class Output(Side):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):
                 continue
-
-
-def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:
-    """Whether a function uses attributes of a model that its wrapper for several processes does not have."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == parameter
-        and node.attr not in OF_WRAPPED
-        for node in ast.walk(function)
-    )

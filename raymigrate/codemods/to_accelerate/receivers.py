@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.output import OF_WRAPPED
 from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.reached import OF_WRAPPED
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.saves import save_in_main
 from raymigrate.codemods.to_accelerate.sides import Side
