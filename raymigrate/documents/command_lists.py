@@ -19,7 +19,9 @@ BLOCK = lazy_regex(
     re.MULTILINE,
 )
 ITEM = lazy_regex(r"^[ \t]*- (?P<word>\"[^\"\n]*\"|'[^'\n]*'|[^\s#:]+)[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
-VARIABLE = lazy_regex(r"^(?P<name>[A-Za-z_][\w-]*)[ \t]*(?::{1,3}|\?)?=[ \t]*(?P<value>[^\n]*?)[ \t]*$", re.MULTILINE)
+VARIABLE = lazy_regex(
+    r"^(?P<name>[A-Za-z_][\w-]*)[ \t]*(?::{1,3}|\?)?=[ \t]*(?P<value>[^\n#]*?)[ \t]*(?:#[^\n]*)?$", re.MULTILINE
+)
 READ = lazy_regex(r"\$(?:\((?P<round>[A-Za-z_][\w-]*)\)|\{(?P<curly>[A-Za-z_][\w-]*)\})")
 NEAR = 3  # lines
 DEEPEST = 4  # variables in the values of variables

@@ -5,7 +5,7 @@ import pytest
 from tests.rules.scripts import converted
 
 PARSER = """\
-import argparse, torch
+import argparse, os, torch
 parser = argparse.ArgumentParser()
 parser.add_argument("--cpu", action="store_true")
 args = parser.parse_args()
@@ -35,6 +35,7 @@ for epoch in range(2):
         ("bool(args.cpu)", True),
         ("args.cpu or not torch.cuda.is_available()", True),
         ("vars(args)['cpu']", True),
+        ("bool(os.environ.get('CPU'))", True),
         ("not torch.cuda.is_available()", False),
         ("no_gpu", False),
         ("True", False),

@@ -80,6 +80,7 @@ def test_other_lists_are_none(name: str, text: str, tmp_path: Path) -> None:
     [
         ("N = 2\nLAUNCH := torchrun --nproc_per_node $(N)\ntrain:\n\t@$(LAUNCH) train.py\n", "Makefile:4"),
         ("N ?= 2\nSCRIPT = train.py\nall:\n\ttorchrun --nproc_per_node ${N} $(SCRIPT)\n", "Makefile:4"),
+        ("N = 2 # of a node\nall:\n\ttorchrun --nproc_per_node $(N) train.py\n", "Makefile:3"),
         ("LAUNCH ::= torchrun --nproc_per_node 2\nall:\n\tcd x && $(LAUNCH) \\\n\t  train.py\n", "Makefile:3"),
     ],
 )

@@ -230,3 +230,13 @@ def test_a_parser_finds_them_there(monkeypatch: pytest.MonkeyPatch) -> None:
         transformers.HfArgumentParser(made)
     vars(main).update(types)
     assert transformers.HfArgumentParser(made).parse_args_into_dataclasses(args=[])[0].kind is None
+
+
+def test_types_of_the_class_that_another_is_made_from_are_put_there_too() -> None:
+    imports = f"{FUTURE}from typing import Optional\n"
+    classes = (
+        "@dataclass\nclass Base:\n    kind: Optional[str] = None\n@dataclass\nclass Model(Base):\n    a: str = 1\n"
+    )
+    main = f'def main():\n    {PARSED}\n    Trainer(AutoModel.from_pretrained("bert"), args).train()\n'
+    text = converted(f"{imports}{HEAD}{classes}{main}main()\n", to_ray=True).text
+    assert 'sys.modules["__main__"].Optional = Optional' in text

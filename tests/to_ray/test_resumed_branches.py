@@ -6,6 +6,7 @@ from tests.to_ray.test_plain_trainer import MAKE, after
 
 RESUMED = 'trainer.train(resume_from_checkpoint=os.path.join(checkpoint_dir, "checkpoint"))'
 AGAIN = "if os.path.isdir('a'):\n    trainer.train(resume_from_checkpoint='a')\n"
+LOADS = "def load():\n    return model.load_adapter('a')\n\n\n" + AGAIN.replace("os.path.isdir('a')", "load()")
 OTHERWISE = "else:\n    trainer.train()\n"
 
 
@@ -40,6 +41,7 @@ def test_a_checkpoint_is_asked_for_before_the_branches(target: str) -> None:
         f"{AGAIN.replace('trainer.', 'a = trainer.')}{OTHERWISE}",
         "if last := find('a'):\n    trainer.train(resume_from_checkpoint=last)\nelse:\n    trainer.train()\n",
         f"{AGAIN}{OTHERWISE.replace('else', 'elif 5 in sys.argv')}",
+        f"{LOADS}{OTHERWISE}",
     ],
 )
 def test_branches_that_do_more_keep_it_each(branch: str) -> None:

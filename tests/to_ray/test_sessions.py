@@ -33,6 +33,15 @@ def result(before: str, train: str = OF_FRAME, epochs: str = "3") -> tuple[str, 
         'session = SparkSession.builder.appName("a").getOrCreate()\nrows = session.sql("select 1").toPandas()',
         'def load(name):\n    return spark.table(name).toPandas()\n\n\nrows = load("a")',
         'table, other = spark.table("a").randomSplit([0.9, 0.1])\nrows: object = table.toPandas()',
+        'def load():\n    return read().toPandas()\n\n\ndef read():\n    return spark.table("a")\n\n\nrows = load()',
+        'rows = spark.table("a")\nrows = rows.where("x > 1")\nrows = rows.toPandas()',
+        "from databricks.sdk.runtime import spark\n\nrows = spark.table('a').toPandas()",
+        "from pyspark import SparkContext\n\nlocal = SparkContext('local')\nrows = local.textFile('a').collect()",
+        "from delta import tuned\n\nbuilder = SparkSession.builder\nown = tuned(builder).getOrCreate()\n"
+        "rows = own.table('a').toPandas()",
+        "def clean(part):\n    part = part.dropna()\n    return part\n\n\ntable = clean(spark.table('a'))\n"
+        "rows = table.toPandas()",
+        "tables = {'a': spark.table('a')} if deep else None\nrows = tables['a'].toPandas()",
     ],
 )
 def test_rows_are_collected_on_the_driver(before: str) -> None:
@@ -80,3 +89,21 @@ def test_a_script_whose_training_needs_them_is_left(before: str, train: str, epo
 @pytest.mark.parametrize("before", ["spark = make()\nrows = spark.rows()", "dbutils = make()\nrows = dbutils.rows"])
 def test_names_of_the_script_are_its_own(before: str) -> None:
     assert not result(before)[1]
+
+
+def test_a_name_that_a_frame_had_is_one_of_plain_values_behind_toPandas() -> None:
+    text, told = result('rows = spark.table("a")\nrows = rows.toPandas()\nrows = rows.sort_values("x")')
+    assert not told
+    assert "train = Dataset.from_pandas(rows)" in text.split("def train_func():")[1]
+
+
+def test_a_function_that_calls_itself_and_a_name_that_stands_for_itself_are_followed_once() -> None:
+    before = "def deep(part):\n    return deep(part.dropna())\n\n\nx = x if y else None\nz = deep(spark.table('a'))"
+    assert not result(f"{before}\nrows = spark.table('a').toPandas()")[1]
+
+
+def test_rows_that_a_function_of_the_script_was_given_are_rows() -> None:
+    before = "def clean(part):\n    return part.dropna()\n\n\nrows = clean(spark.table('a').toPandas())"
+    text, told = result(before)
+    assert not told
+    assert "spark" not in text.split("def train_func():")[1]

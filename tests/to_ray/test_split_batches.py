@@ -49,6 +49,8 @@ def told(script: str) -> str:
         ("DataLoaderConfiguration()\noptions.split_batches = True", "options"),
         ('{"split_batches": True}', "DataLoaderConfiguration(**options)"),
         ("True", "DataLoaderConfiguration(split_batches=options)"),
+        ("True", "DataLoaderConfiguration(options)"),
+        ("Accelerator(True, True)", "None"),
     ],
 )
 def test_a_split_batch_is_that_of_all_workers(before: str, config: str) -> None:

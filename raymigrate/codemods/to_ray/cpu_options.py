@@ -7,6 +7,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.literals import shortened_text
 from raymigrate.facts.values import free_name
 
+SEES_GPUS = ("torch", "accelerate", "transformers")  # is_available(): that of the machine, which nobody chooses
 NO_EFFECT = (
     "`{}` decided whether this trains on the CPU, and has no effect any more: ScalingConfig(use_gpu=) decides that now."
 )
@@ -29,5 +30,5 @@ def tell_cpu_option(context: Context, rule: Rule, given: ast.expr | None, *, use
     if given is None or module.constant(given) is not ...:
         return
     names = [part for part in ast.walk(module.value(given)) if isinstance(part, ast.Name)]
-    if any(module.qualified(name) is None and not free_name(module, name) for name in names):  # not only is_available()
+    if any(not (module.qualified(name) or "").startswith(SEES_GPUS) and not free_name(module, name) for name in names):
         context.note(rule, given, (IDLE if use_gpu else NO_EFFECT).format(shortened_text(module.source(given))))

@@ -53,10 +53,17 @@ def fills_parser(script: Script, step: ast.stmt) -> bool:
         scope = script.module.bound_in(node)
         if scope is not None and make_parser(script.module, script.binders(name, scope)):
             names = {name, *script.bound(step)}
-            later = (other for other in script.steps if script.number(other) > script.number(step))
-            asked = (call.func for other in later for call in _parsing(script, other))
-            return any(isinstance(a.value, ast.Name) and a.value.id in names for a in asked)  # type: ignore[attr-defined]
+            last = _last_asked(script.module, tuple(script.steps))
+            return any(last.get(each, -1) > script.number(step) for each in names)
     return False
+
+
+@kept
+def _last_asked(module: Module, steps: tuple[ast.stmt, ...]) -> dict[str, int]:
+    """The places of the steps that ask parsers for options last, by the names of the parsers."""
+    calls = ((place, node) for place, step in enumerate(steps) for node in executed(module, step))
+    asked = ((place, call.func.value) for place, call in calls if is_method_call(call, *PARSE_METHODS))
+    return {parser.id: place for place, parser in asked if isinstance(parser, ast.Name)}
 
 
 @kept

@@ -13,6 +13,7 @@ not as they were then (measured with Ray 2.60 and transformers 5.23):
 """
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
@@ -77,12 +78,25 @@ def _name_types(context: Context, outline: Outline, read: list[ast.ClassDef]) ->
         outline: What is planned for it.
         read: The classes that such a parser reads.
     """
-    found = {name: definition for definition in reversed(read) for name in _names_in_texts(context.module, definition)}
+    classes = list(_with_bases(context.module, read))
+    found = {name: each for each in reversed(classes) for name in _names_in_texts(context.module, each)}
     moved = {name for step in outline.roles.moved() for name in outline.script.bound(step)}
     for name, definition in sorted(found.items(), key=lambda item: item[0]):
         if name not in moved and context.converts(RM808, definition, TYPES.format(name)):
             context.plan.need_import("sys")
             outline.start.append(TYPE_NAMED.format(name=name))
+
+
+def _with_bases(module: Module, classes: list[ast.ClassDef]) -> Iterator[ast.ClassDef]:
+    """Classes, and those of the module that they are made from, whose fields they have."""
+    waiting, seen = deque(classes), set[ast.ClassDef]()
+    while waiting:
+        definition = waiting.popleft()
+        if definition not in seen:
+            seen.add(definition)
+            yield definition
+            bases = (module.definition(base) for base in definition.bases)
+            waiting += [base for base in bases if isinstance(base, ast.ClassDef)]
 
 
 def _names_in_texts(module: Module, definition: ast.ClassDef) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.codemods.to_ray.trainer_calls import common_branch
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.callees import functions_run
 from raymigrate.facts.syntax.module import Module
 
 RESUME = """\
@@ -72,5 +73,8 @@ def arms_of(module: Module, branch: ast.If) -> Arms | None:
     heads = {module.source(s).removesuffix(module.source(call)) for s, call in zip(statements, calls, strict=False)}
     is_bare = len(calls) == len(values) == len(tests) + 1 and len(heads) == 1 and bool(rest)
     holds_more = "#" in module.source(branch) or any(isinstance(part, ast.NamedExpr) for part in ast.walk(branch))
+    # A run that goes on does not come to the tests: one that loads weights, say, has to stay before train().
+    asked = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call))
+    holds_more = holds_more or any(function for call in asked for function in functions_run(module, call))
     is_annotated = any(isinstance(statement, ast.AnnAssign) for statement in statements)
     return Arms(tests, [*calls], heads.pop()) if is_bare and not holds_more and not is_annotated else None

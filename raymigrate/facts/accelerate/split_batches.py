@@ -5,8 +5,15 @@ from collections.abc import Iterator
 from types import EllipsisType
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 SPLIT = "split_batches"  # of DataLoaderConfiguration, AcceleratorConfig and the dict that stands for one
+# Where it stands for those who give it by position (accelerate 1.15, utils/dataclasses.py:859, accelerator.py:283).
+BY_PLACE = {
+    ("accelerate.DataLoaderConfiguration", "accelerate.utils.DataLoaderConfiguration"): 0,
+    ("transformers.trainer_pt_utils.AcceleratorConfig",): 0,
+    tuple(ACCELERATORS): 1,
+}
 
 
 def splits_batches(module: Module) -> bool | EllipsisType:
@@ -25,8 +32,10 @@ def splits_batches(module: Module) -> bool | EllipsisType:
 
 
 def _given(module: Module) -> Iterator[ast.expr]:
-    """What the setting is given: as an argument, an attribute or the entry of a dict."""
+    """What the setting is given: as an argument, also by position, an attribute or the entry of a dict."""
     yield from (keyword.value for _, keyword in module.keywords(SPLIT))
+    for names, place in BY_PLACE.items():
+        yield from (call.args[place] for call in module.calls(*names) if len(call.args) > place)
     for store in module.stores(SPLIT):
         statement = module.parent_of[store]
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
