@@ -104,7 +104,7 @@ class _Renaming:
         for name, origins in meant.items():
             if name in self.places and name in self._bound and self._is_hidden(name, origins):
                 self._rename_import(name, origins)
-        for name in BUILTINS.intersection(self.places, self._bound) - meant.keys():
+        for name in sorted(BUILTINS.intersection(self.places, self._bound) - meant.keys()):
             self._rename_builtin(name)
 
     # -- what else has a name ------------------------------------------------------------------
@@ -178,7 +178,7 @@ class _Renaming:
             aliases.setdefault(name, self._free(_alias(name, None)))
         used = self._replace(name, aliases, self._of_script(name, meant), is_module=is_module)
         if used:
-            self._import_as(entries, {said: aliases[said] for said in used}, name)
+            self._import_as(entries, {said: alias for said, alias in aliases.items() if said in used}, name)
 
     def _import_as(self, entries: Sequence[Needed], aliases: dict[str, str], name: str) -> None:
         """Asks for imports under other names; under its own name only what takes the place of an import goes on."""

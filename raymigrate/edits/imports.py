@@ -210,7 +210,7 @@ class _Placing:
         found: dict[str, list[ImportStatement]] = {}
         for statement in tried:
             found.setdefault(root_of(module_of(statement)), []).append(statement)
-        return {} if "ray" in certain else {root: found[root] for root in found.keys() - certain}
+        return {} if "ray" in certain else {root: made for root, made in found.items() if root not in certain}
 
     def _is_of_module(self, statement: ast.stmt) -> bool:
         return self.module.scope_of[statement] is self.root

@@ -87,7 +87,7 @@ def _fill(
             context.give(node, key, f"{values[key]} if {condition} else None" if condition else values[key])
             if condition == ON_GPU:
                 context.plan.need_import("ray.train.torch")
-    for key in has:
+    for key in sorted(has):
         given = own.get(key)
         if given is not None and any(found is None for _, found in constants(plugin.module, given)):
             message = f"Where {key}= of this plugin is None, accelerate_config gave it {values[key]}"

@@ -74,7 +74,8 @@ def trusted_code(context: Context) -> None:
 
 def _message(repositories: set[Repository], *, is_sure: bool) -> str:
     """What is to be known of a place that trusts, or may trust, the code of a repository."""
-    own = next((name for one in repositories if isinstance(one, str) and (name := _own(one))), "")
+    known = sorted(one for one in repositories if isinstance(one, str))
+    own = next((name for one in known if (name := _own(one))), "")
     if own:
         what = f"transformers has {own} itself, and takes that without the argument"
     else:

@@ -47,7 +47,7 @@ from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.unnamed_objects import name_object
-from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
+from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable, in_order
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.nodes import is_assignment, only_target
 from raymigrate.facts.torch.schedule_lengths import reached
@@ -200,7 +200,7 @@ class Conversion:
             if split.intersection(self.training.loaders_of(loop)) and self.processes.runs_in_main_only(loop.node):
                 reason = "the main process alone evaluates, with a loader that may give each process a part of the rows"
                 raise Refusal(loop.node, f"{reason}: prepared, it would wait for the others")
-        trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
+        trained.update(dict.fromkeys(in_order(split)))
         self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
         for loop in (each for each in evaluations if each.node in self.own_counts):
             self.processes.samplers.tell_of_filled(self.changes, loop.node, self.training.loaders_of(loop))
@@ -225,7 +225,7 @@ class Conversion:
                 )
             else:
                 self.gatherings.append(gathering)
-                trained.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
+                trained.update(dict.fromkeys(in_order(homes)))
         return list(trained)
 
     def _shares_batch(self) -> bool:

@@ -23,7 +23,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.variables import Variable, in_order
 from raymigrate.facts.syntax.functions import by_name, returned_values
 from raymigrate.facts.syntax.nodes import is_assignment, targets_of
 from raymigrate.facts.syntax.scopes import Scope
@@ -343,7 +343,7 @@ class Devices(Side):
 
     def _definitions(self, changes: Changes) -> None:
         """Lets the names of devices stand for that of the Accelerator; those that nothing reads any more go."""
-        for variable in sorted(self.held, key=lambda held: held.name):
+        for variable in in_order(self.held):
             for node in self.variables.bindings(variable):
                 value = self.module.assigned(node)
                 statement = self.module.statement(node)

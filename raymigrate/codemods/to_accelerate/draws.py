@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.device_maps import tell_device_maps
 from raymigrate.codemods.to_accelerate.processes import SET_UP
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.variables import Variable, in_order
 from raymigrate.codemods.to_accelerate.wrappers import DDP
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.random_draws import drawn_in, drawn_while_read, shared_seed
@@ -69,7 +69,7 @@ def _augmented(changes: Changes, training: Training, loaders: Collection[Variabl
     drawn = {kind for loop in loops for kind in drawn_in(training.module, loop.node)}
     if _drops(training):
         drawn.add("torch")
-    for loader in sorted(trained & set(loaders), key=lambda loader: loader.name):
+    for loader in in_order(trained & set(loaders)):
         for maker in training.variables.makers(loader):
             if not isinstance(maker, ast.Call) or maker not in training.module.scope_of:
                 continue

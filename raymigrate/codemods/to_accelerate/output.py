@@ -269,9 +269,9 @@ class Output(Side):
                     writes.add(written)
                 elif runs_there and not self._is_waited_for(load, save):
                     changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
-        for statement in writes:
+        for statement in sorted(writes, key=self.module.start):
             self._wait(changes, statement, behind=True)
-        for statement in reads:
+        for statement in sorted(reads, key=self.module.start):
             if not any(self._is_next_read(other, statement, saves) for other in reads):
                 self._wait(changes, statement)
 

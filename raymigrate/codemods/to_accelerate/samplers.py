@@ -106,7 +106,7 @@ class Samplers(Side):
                 reason = "the DistributedSampler is kept in another place than a variable of its own"
                 raise Refusal(call, f"{reason}; write `sampler = DistributedSampler(...)`")
             kept.setdefault(variable, []).append(statement)
-        for statement in {statement for statements in kept.values() for statement in statements}:
+        for statement in dict.fromkeys(statement for statements in kept.values() for statement in statements):
             changes.drop(statement)
         kept |= ReturnedSamplers(self.training).take_out(changes, list(kept))
         self._epochs(changes, kept)

@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.variables import Variable, in_order
 from raymigrate.facts.projects.environment import gpus_shown
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
@@ -87,7 +87,7 @@ class Shares(Side):
         self._eager_bar(changes)
 
     def _rows_in_turn(self, changes: Changes) -> None:
-        for loader in sorted(self.loaders, key=lambda loader: loader.name):
+        for loader in in_order(self.loaders):
             for maker in self.variables.makers(loader):
                 dataset = argument(maker, 0, "dataset") if isinstance(maker, ast.Call) else None
                 known = dataset is not None and dataset in self.module.scope_of
@@ -145,7 +145,7 @@ class Shares(Side):
         for call in self.module.named_calls("next"):
             if not call.args or not free_name(self.module, call.func) or not self._is_in_training_loop(call):
                 continue
-            for name in self._asked(call.args[0]) - told:
+            for name in sorted(self._asked(call.args[0]) - told):
                 told.add(name)
                 changes.manual(
                     RM858,

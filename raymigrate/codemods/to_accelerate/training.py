@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.batches import Batches
 from raymigrate.codemods.to_accelerate.item_givers import ITERATORS, gives_items, held
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
-from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+from raymigrate.codemods.to_accelerate.variables import Variable, Variables, in_order
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
@@ -67,10 +67,10 @@ class Training:
     def _steppers(self) -> Iterator[tuple[Variable, ast.Call, list[ast.expr]]]:
         for call in self.method_calls("step"):
             assert isinstance(call.func, ast.Attribute)
-            for variable in self.variables.of(call.func.value):
+            for variable in in_order(self.variables.of(call.func.value)):
                 makers = self.variables.makers(variable)
                 if makers and all(map(self.is_scaler, makers)) and call.args:  # scaler.step(optimizer)
-                    for stepped in self.variables.of(call.args[0]):
+                    for stepped in in_order(self.variables.of(call.args[0])):
                         yield stepped, call, self.variables.makers(stepped)
                 else:
                     yield variable, call, makers
@@ -139,7 +139,7 @@ class Training:
             variable: None
             for call in self.method_calls("scale", "step", "update")
             if isinstance(call.func, ast.Attribute)
-            for variable in self.variables.of(call.func.value)
+            for variable in in_order(self.variables.of(call.func.value))
             if any(self.is_scaler(maker) for maker in self.variables.makers(variable))
         }
         return list(found)
@@ -176,7 +176,7 @@ class Training:
                 if not homes:
                     raise Refusal(root, f"which model `{optimizer.name}` trains cannot be seen")
                 homes = frozenset(self._returned_as(home, optimizer) for home in homes)
-                found.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
+                found.update(dict.fromkeys(in_order(homes)))
         return list(found)
 
     def _returned_as(self, model: Variable, optimizer: Variable) -> Variable:

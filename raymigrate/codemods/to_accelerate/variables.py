@@ -33,6 +33,11 @@ class Variable:
     name: str
 
 
+def in_order(variables: Iterable[Variable]) -> list[Variable]:
+    """Variables by their names, and then by where their scopes begin: a set has another order in each process."""
+    return sorted(variables, key=lambda variable: (variable.name, getattr(variable.scope.node, "lineno", 0)))
+
+
 class Variables:
     """Follows names of one module.
 

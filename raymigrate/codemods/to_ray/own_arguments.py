@@ -108,7 +108,7 @@ def _names_in_texts(module: Module, definition: ast.ClassDef) -> Iterator[str]:
         texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         trees = [tree for text in texts if (tree := _parsed(text)) is not None]
         trees += [field.annotation] if is_text else []
-        yield from (name for tree in trees for name in names_in(tree) if name in known)
+        yield from (name for tree in trees for name in sorted(names_in(tree)) if name in known)
 
 
 def _parsed(text: str) -> ast.expr | None:

@@ -100,7 +100,7 @@ def _uses(module: Module, prepare: Prepare, name: str) -> Iterator[ast.Name]:
 
 def _counting_loops(module: Module, prepare: Prepare) -> Iterator[ast.For]:
     """Loops over a prepared loader, without gradients, that count without gathering."""
-    for name in prepare.made:
+    for name in sorted(prepare.made):
         for use in _uses(module, prepare, name):
             loops = (around for around in module.ancestors(use) if isinstance(around, ast.For))
             loop = next((loop for loop in loops if use is loop.iter or module.inside(use, loop.iter)), None)

@@ -6,7 +6,7 @@ which may be that of another; a run that fails starts with the first again, as t
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
 from raymigrate.base.findings import Rule
@@ -198,11 +198,11 @@ def _trained_again(module: Module, trains: Sequence[ast.Call]) -> Reason | None:
     return None
 
 
-def _trainers_of(module: Module, call: ast.Call) -> set[ast.AST] | set[str]:
+def _trainers_of(module: Module, call: ast.Call) -> Collection[ast.AST | str]:
     """What a call may train: where its Trainer gets a name, or the attribute that it is kept as."""
     trainer = call.func.value  # type: ignore[attr-defined]
     if isinstance(trainer, ast.Name):
-        return _made_at(module, trainer, set())
+        return _made_at(module, trainer, {})
     return {ast.unparse(trainer)} if isinstance(trainer, ast.Attribute) else set()
 
 
@@ -215,11 +215,11 @@ def _is_kept_between(module: Module, one: ast.Call, other: ast.Call) -> bool:
     return not is_near or any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, trainer))
 
 
-def _made_at(module: Module, name: ast.Name, seen: set[ast.AST]) -> set[ast.AST]:
+def _made_at(module: Module, name: ast.Name, seen: dict[ast.AST, None]) -> dict[ast.AST, None]:
     """Where names get a Trainer that one name may stand for, which others may be given before it."""
     for binding in reaching(module, name):
         if binding.node not in seen:
-            seen.add(binding.node)
+            seen[binding.node] = None
             if isinstance(value := module.assigned(binding.node), ast.Name):
                 _made_at(module, value, seen)
     return seen
@@ -230,7 +230,7 @@ def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.C
     function, loops = module.function(call), _loops(module, call)
     if isinstance(trainer, ast.Attribute):
         return any(_comes_before(module, kept, call, loops) for kept in _kept_as(module, trainer))
-    for made in _made_at(module, trainer, set()):
+    for made in _made_at(module, trainer, {}):
         if isinstance(made, ast.arg) or module.function(made) is not function:
             return False
         if loops and not module.inside(made, loops[0]):

@@ -68,8 +68,9 @@ class TrainingCode:
             self.is_whole &= not named.by_text
             for found in named.parts:
                 self._put(found.module, found.node)
-            for name in named.attributes - self._attributes:
-                self._members(name)
+            for name in named.attributes:  # in the order of the code: the files that it is followed to depend on it
+                if name not in self._attributes:
+                    self._members(name)
 
     def runs(self, module: Module, node: ast.AST) -> bool:
         """Whether a node is part of this code."""
@@ -111,7 +112,7 @@ class Named:
     """
 
     parts: tuple[Source, ...]
-    attributes: frozenset[str]
+    attributes: tuple[str, ...]
     by_text: bool
 
 
@@ -123,7 +124,7 @@ def _named_in(module: Module, part: ast.AST) -> Named:
     read = [node for node in nodes if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)]
     return Named(
         tuple(dict.fromkeys(found for node in read for found in _meant(module, node))),
-        frozenset(node.attr for node in attributes if not _is_of_library(module, node)),
+        tuple(dict.fromkeys(node.attr for node in attributes if not _is_of_library(module, node))),
         any(_is_by_text(module, node) for node in read),
     )
 
