@@ -493,7 +493,6 @@ def test_a_saved_model_is_unwrapped_and_saved_once() -> None:
         ("for x, y in loader:\n    optimizer.step(lambda: 1)\n    model(x).sum().backward()\n", "step(closure)"),
         (f"{LOOP}    torch.autograd.grad(loss, x)\n", "autograd.grad"),
         ("for x, y in loader:\n    model.loss(x, y).backward()\n    optimizer.step()\n", "model.loss()"),
-        (f"criterion = nn.MSELoss(); model.to(device)\n{LOOP}", "several statements"),
         (f"import apex\n{LOOP}", "apex"),
         (f"import pytorch_lightning\n{LOOP}", "Lightning"),
         (f"import ray\n{LOOP}", "Ray already"),

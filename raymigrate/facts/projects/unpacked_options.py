@@ -25,19 +25,15 @@ def carried_from_callers(module: Module, unpacked: ast.expr, above: frozenset[as
     found = carried(module, unpacked)
     for home, node in dict.fromkeys((Source(module, unpacked), *found.ends)):
         function = _that_takes_all(home, node)
-        if (
-            function is None
-            or function in above
-            or len(above) >= MOST_FUNCTIONS
-            or home.project is None
-            or not home.path
-        ):
+        if function is None or function in above or len(above) >= MOST_FUNCTIONS:
             continue
-        given, is_seen = _given(home, function, above | {function})
+        if home.project is None or not home.path:
+            continue
+        given, is_seen = _given(home, function, above | {function}, found.whole)
         out = places_taken_out(home, node)
         entries = (*found.entries, *(entry for entry in given if entry.name not in out))
         # Where it is handed on as it came, its callers have all of it; else something else may be in the dict too.
-        whole = is_seen and node is unpacked and _is_only_unpacked(home, node)
+        whole = is_seen and (found.whole or (node is unpacked and _is_only_unpacked(home, node)))
         found = Carried(tuple(dict.fromkeys(entries)), whole, () if whole else found.ends)
     return found
 
@@ -53,15 +49,21 @@ def _that_takes_all(module: Module, node: ast.AST) -> ast.FunctionDef | None:
     return function if module.parent_of[owner if is_constructor else function] is module.tree else None
 
 
-def _given(module: Module, function: ast.FunctionDef, above: frozenset[ast.AST]) -> tuple[list[Entry], bool]:
-    """What the calls in all files give by names that are no parameters, and whether these are all of them."""
+def _given(
+    module: Module, function: ast.FunctionDef, above: frozenset[ast.AST], is_known_here: bool
+) -> tuple[list[Entry], bool]:
+    """What the calls in all files give by names that are no parameters, and whether these are all of them.
+
+    Where it is known already what the function is given in its own file, as by a trainer that it is handed to, only
+    the other files are asked whether they do more than call it.
+    """
     uses = _uses(module, function)
     named = {one.arg for one in by_name(function)}
     entries, whole = list[Entry](), not uses.unclear
     for user, read in uses.reads:
         call = user.calling(read)
         if call is None:
-            whole = False
+            whole = whole and is_known_here and user is module
             continue
         for keyword in call.keywords:
             if keyword.arg is None:
