@@ -39,6 +39,8 @@ def rule_405(text: str) -> list[Kind]:
         f"trainer = None\ntrainer = {TRAINER}\ntune.Tuner(trainer).fit()",
         f"trainer: AccelerateTrainer\ntrainer = {TRAINER}\ntune.Tuner(trainer).fit()",
         f"def search():\n    trainer = {TRAINER}\n    tune.Tuner(trainer).fit()\ntrainer = 1",
+        "tune.Tuner(made()).fit()",
+        "trainer = made(4)\ntune.Tuner(trainer).fit()",
     ],
 )
 def test_a_trainer_in_sight_is_converted(text: str) -> None:
@@ -51,8 +53,8 @@ def test_a_trainer_in_sight_is_converted(text: str) -> None:
         f"trainer = {TRAINER}\nif big:\n    trainer = {TRAINER}\ntune.Tuner(trainer).fit()",
         f"trainer = {TRAINER}\nif big:\n    trainer = objective\ntune.Tuner(trainer).fit()",
         f"trainer = {TRAINER} if big else objective\ntune.Tuner(trainer).fit()",
-        "tune.Tuner(made()).fit()",
-        "trainer = made(4)\ntune.Tuner(trainer).fit()",
+        "made()\ntune.Tuner(made()).fit()",
+        "trainer = made(4)\nprint(trainer)\ntune.Tuner(trainer).fit()",
         f"def search(trainer):\n    tune.Tuner(trainer).fit()\nsearch({TRAINER})",
         f"class Job:\n    trainer = {TRAINER}\ntune.Tuner(Job.trainer).fit()",
         f"class Job:\n    def a(self): self.trainer = {TRAINER}\n    def b(self): tune.Tuner(self.trainer).fit()",
