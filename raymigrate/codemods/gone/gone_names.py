@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.syntax.quoted import quoted_names
-from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, import_bindings
+from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, bound_by, import_bindings
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
@@ -192,7 +192,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         Whether it stays because of uses that other rules tell of.
     """
     module = context.module
-    local = alias.asname or alias.name.partition(".")[0]
+    local = bound_by(alias)
     scope = module.scope_of[statement]
     bindings = scope.lookup(local)
     is_read = bool(module.uses(local, scope))
@@ -246,7 +246,7 @@ def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
 
 def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> bool:
     """Reports an import that fails, or takes others with it, whatever the file itself does with the name."""
-    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    module, local = context.module, bound_by(alias)
     if alias.name == "*":
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
     elif is_attribute(module, statement):
@@ -281,7 +281,7 @@ def passes_by(module: Module, statement: ast.stmt, alias: ast.alias, origin: str
 
 def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> str:
     """What a gone import in a `try` takes with it; empty where it is in none, or only its own name is concerned."""
-    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    module, local = context.module, bound_by(alias)
     tried = module.parent_of[statement]
     is_caught = isinstance(tried, ast.Try) and statement in tried.body and is_guarded(module, statement, alias.name)
     is_caught = is_caught or goes_on_without(module, statement)

@@ -12,6 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.folders.read_back import COMMANDS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, is_method_call, known_text
 
@@ -31,11 +32,6 @@ KEPT = ("download", "upload", "upload-large-folder", "env", "version")
 BEGIN = r"(?:^[ \t]*(?:-[ \t]+)?|[;&|(`!]|%%?(?:sh|bash|system|sx)\b|\b(?:if|then|else|do|sudo|exec|RUN)\b)"
 GIVEN = lazy_regex(
     rf"{BEGIN}[ \t]*(?:\w+=\S*[ \t]+)*(?P<command>{COMMAND})(?![\w-])(?:[ \t]+(?P<word>[a-z-]+))?", re.MULTILINE
-)
-STARTS = (
-    "os.system",
-    "os.popen",
-    *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen", "getoutput")),
 )
 OF_TEXT = ("format", "split", "strip")
 SHELLS = ("sh", "bash", "zsh")
@@ -65,7 +61,7 @@ def told_of_command(word: str) -> tuple[str, str]:
 
 def _started(module: Module) -> Iterator[tuple[ast.expr, str]]:
     """The commands that a script starts and that are written out at their beginning."""
-    for call in module.calls(*STARTS):
+    for call in module.calls(*COMMANDS):
         given = argument(call, 0, "args", "command", "cmd")
         for text in dict.fromkeys(_command(source.module, source.node) for source in module.origins(given)):
             yield call, text

@@ -17,6 +17,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file, own_lines
 from raymigrate.facts.values import Source, all_arguments, called_name, written
 from raymigrate.facts.values.carried import Carried, Entry, carried
+from raymigrate.facts.values.dicts import value_of_key
 from raymigrate.facts.values.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
@@ -92,7 +93,7 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
         what: The call that gets it, as messages name it.
         sure: Whether nothing else depends on the key.
     """
-    value = None if _is_renamed(change) else _value_of(context.module, key)
+    value = None if _is_renamed(change) else value_of_key(context.module, key)
     template = _new_value(change, value) if value is not None else ""
     is_seen = isinstance(key, ast.Constant) and (_is_renamed(change) or template)
     if change.name is None or not sure or not is_seen:
@@ -102,14 +103,6 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
         context.plan.replace(key, f"{quote}{change.name}{quote}")
         if value is not None:
             context.plan.replace(value, template, value=value)
-
-
-def _value_of(module: Module, key: ast.expr) -> ast.expr | None:
-    """What a key has where a dict is written out; None elsewhere."""
-    home = module.parent_of[key]
-    if not isinstance(home, ast.Dict) or key not in home.keys:
-        return None
-    return home.values[home.keys.index(key)]
 
 
 def _new_value(change: Change, value: ast.expr) -> str:

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.callees import functions_elsewhere
+from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import Source, argument, called_name, is_call_by_name, is_method_call, last_name
@@ -90,12 +91,7 @@ class Cpu(Side):
         """The process groups that functions of other files make, which this one calls: `device = setup()`."""
         calls = self.module.of_type(ast.Call) if self.module.names_of_files else []
         found = {function: home for call in calls for home, function in functions_elsewhere(self.module, call)}
-        return [
-            (home, call)
-            for function, home in found.items()
-            for call in home.calls(GROUP)
-            if function in home.ancestors(call)
-        ]
+        return [(home, call) for function, home in found.items() for call in calls_in(home, function, GROUP)]
 
     def _tell_of_groups(self, changes: Changes, loop: ast.AST) -> None:
         """Tells that processes which trained together on CPUs too would not do so any more."""

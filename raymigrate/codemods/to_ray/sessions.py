@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, executed
 from raymigrate.facts.syntax.functions import parameters, returned_values
+from raymigrate.facts.syntax.nodes import is_assignment
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
 from raymigrate.facts.values import all_arguments, free_name, named_arguments
 
@@ -102,7 +103,7 @@ class Sessions:
 
     def _name_objects(self, step: ast.stmt) -> None:
         """Notes the names by which a step gives its objects to those behind it, and which names are of none now."""
-        value = step.value if isinstance(step, (ast.Assign, ast.AnnAssign)) else None
+        value = step.value if is_assignment(step) else None
         is_object = self._assigns_object(step) if value is None else self._is_object(value)
         for entry in ((name, self.script.scope(step)) for name in self.script.bound(step)):
             if is_object:
@@ -112,8 +113,7 @@ class Sessions:
 
     def _assigns_object(self, step: ast.stmt) -> bool:
         """Whether what a block assigns may be an object of a session: `with ...: rows = spark.table("t")`."""
-        assigned = (node for node in executed(self.module, step) if isinstance(node, (ast.Assign, ast.AnnAssign)))
-        return any(node.value is not None and self._is_object(node.value) for node in assigned)
+        return any(is_assignment(node) and self._is_object(node.value) for node in executed(self.module, step))
 
     def _is_object(self, value: ast.expr, *, is_given: bool = False) -> bool:
         """Whether a value, perhaps an argument, belongs to a session, and is none of Python that was collected."""

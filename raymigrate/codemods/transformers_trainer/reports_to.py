@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, keyword_argument
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import constructors
+from raymigrate.facts.values.dicts import value_of_key
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
@@ -174,8 +175,8 @@ def _settings(module: Module, name: str, off: Sequence[object]) -> Iterator[ast.
             yield keyword
     for word in module.spelling(name):
         outer = module.parent_of[word]
-        if isinstance(outer, ast.Dict) and word in outer.keys:
-            if module.constant(outer.values[outer.keys.index(word)]) not in off:
+        if (value := value_of_key(module, word)) is not None:
+            if module.constant(value) not in off:
                 yield word
         elif isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
             yield word

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from types import EllipsisType
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_assignment
+from raymigrate.facts.values.dicts import value_of_key
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 SPLIT = "split_batches"  # of DataLoaderConfiguration, AcceleratorConfig and the dict that stands for one
@@ -38,9 +40,8 @@ def _given(module: Module) -> Iterator[ast.expr]:
         yield from (call.args[place] for call in module.calls(*names) if len(call.args) > place)
     for store in module.stores(SPLIT):
         statement = module.parent_of[store]
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        if is_assignment(statement):
             yield statement.value
     for text in module.texts(SPLIT):
-        outer = module.parent_of[text]
-        if isinstance(outer, ast.Dict) and text in outer.keys:
-            yield outer.values[outer.keys.index(text)]
+        if (value := value_of_key(module, text)) is not None:
+            yield value

@@ -12,6 +12,7 @@ from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_call_by_name, is_method_call
+from raymigrate.facts.values.dicts import value_of_key
 
 BATCH = "per_device_train_batch_size"
 # The methods with their parameters, in order, and the fields that these are; None for what no rule asks for.
@@ -78,12 +79,9 @@ def _by_fields(module: Module, name: str) -> Iterator[Setting]:
         if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
             if (owner := _of_fields(module, outer.value)) is not None:
                 yield Setting(word, owner, module.assigned(outer))
-        elif (
-            isinstance(outer, ast.Dict)
-            and word in outer.keys
-            and (owner := _updated(module, module.parent_of[outer])) is not None
-        ):
-            yield Setting(word, owner, outer.values[outer.keys.index(word)])
+        elif (value := value_of_key(module, word)) is not None:
+            if (owner := _updated(module, module.parent_of[outer])) is not None:
+                yield Setting(word, owner, value)
     for call, keyword in module.keywords(name):
         if (owner := _updated(module, call)) is not None:
             yield Setting(keyword, owner, keyword.value)

@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import argument, class_named, is_call_by_name, keyword_argument, reaching
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import derived_calls, fields, reaches
+from raymigrate.facts.values.dicts import value_of_key
 from raymigrate.facts.values.lineages import MOST_BASES
 from raymigrate.facts.values.members import EMPTY_BASES
 from raymigrate.facts.values.parsers import HF_PARSING
@@ -128,10 +129,9 @@ def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
 
 def _with_target(module: Module, names: frozenset[str]) -> Iterator[ast.Dict | ast.Call]:
     for key in module.spelling(TARGET):
-        outer = module.parent_of[key]
-        if isinstance(outer, ast.Dict) and key in outer.keys:
-            if module.constant(outer.values[outer.keys.index(key)]) in names:
-                yield outer
+        outer, named = module.parent_of[key], value_of_key(module, key)
+        if isinstance(outer, ast.Dict) and named is not None and module.constant(named) in names:
+            yield outer
     for call, keyword in module.keywords(TARGET):
         if is_call_by_name(call, "dict") and module.constant(keyword.value) in names:
             yield call

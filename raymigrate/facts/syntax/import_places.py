@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.syntax.scopes import Scope, bound_by
 
 
 def is_seen(module: Module, statement: ast.stmt, place: ast.stmt) -> bool:
@@ -26,7 +26,7 @@ def is_bound_again(module: Module, statement: ast.Import | ast.ImportFrom, alias
     Every use is sure to mean either. An import that takes the place of this one, wherever it stands, is first too.
     """
     scope = module.scope_of[statement]
-    first, *others = scope.lookup(_bound_by(alias))
+    first, *others = scope.lookup(bound_by(alias))
     by_others = bool(others) and all(binding.qualified is None for binding in others)
     in_order = module.parent_of[statement] is scope.node and not module.is_read_unclearly(alias)
     return first.node is alias and by_others and in_order
@@ -41,7 +41,7 @@ def is_replaced(module: Module, statement: ast.Import | ast.ImportFrom, alias: a
 
 def is_last_import(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     """Whether all that binds a name is imports of one block, and every read of it is sure to mean this one."""
-    bindings = module.scope_of[statement].lookup(_bound_by(alias))
+    bindings = module.scope_of[statement].lookup(bound_by(alias))
     others = _other_imports(module, statement, alias)
     reads = bool(module.references_by_binding.get(alias)) and not module.is_read_unclearly(alias)
     return reads and len(others) == len(bindings) - 1 and all(is_before(module, other, statement) for other in others)
@@ -54,10 +54,5 @@ def is_before(module: Module, first: ast.stmt, second: ast.stmt) -> bool:
 
 def _other_imports(module: Module, statement: ast.stmt, alias: ast.alias) -> list[ast.stmt]:
     """The other statements that import the name which an import binds."""
-    bindings = module.scope_of[statement].lookup(_bound_by(alias))
+    bindings = module.scope_of[statement].lookup(bound_by(alias))
     return [found.statement for found in bindings if found.node is not alias and found.statement is not None]
-
-
-def _bound_by(alias: ast.alias) -> str:
-    """The name that an import binds: `a` of `import a.b`."""
-    return alias.asname or alias.name.partition(".")[0]

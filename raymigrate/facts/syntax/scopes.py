@@ -110,11 +110,16 @@ class Scope:
         return scope.bindings[name] if scope else []
 
 
+def bound_by(alias: ast.alias) -> str:
+    """The name that an import binds: `a` of `import a.b`."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
 def import_bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
     """The names that an import statement binds, with what they stand for: `.mod.f` where it is relative."""
     for alias in statement.names:
         if isinstance(statement, ast.Import):
-            name = alias.asname or alias.name.partition(".")[0]
+            name = bound_by(alias)
             yield name, Binding(alias, alias.name if alias.asname else name, statement)
         elif alias.name != "*":
             source = "." * statement.level + (f"{statement.module}." if statement.module else "")

@@ -220,6 +220,13 @@ def key_name(module: Module, key: ast.expr) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def value_of_key(module: Module, key: ast.AST) -> ast.expr | None:
+    """What a key has where a dict is written out; None where it is no key of one."""
+    home = module.parent_of[key]
+    entries = zip(home.keys, home.values, strict=True) if isinstance(home, ast.Dict) else ()
+    return next((value for entry, value in entries if entry is key), None)
+
+
 def held_at(module: Module, name: str, scope: Scope) -> list[ast.expr]:
     """Where a name gives what it holds: its uses, and `(name := value)`, on which a method may be called at once."""
     bound = (module.parent_of.get(binding.node) for binding in scope.bindings.get(name, ()))
